@@ -1,0 +1,73 @@
+# `make demo` and `make test` need python3 (3.11 or newer), make and git; the rest is
+# installed into $(VENV). Overridable: PYTHON, VENV, DEMO_ARGS, PYTEST_ARGS, BENCH_ARGS.
+
+PYTHON ?= python3
+VENV ?= .venv
+DEMO_ARGS ?=
+PYTEST_ARGS ?= -n auto
+BENCH_ARGS ?=
+
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
+# Installed first and by number, so that no other requirement chooses the build of torch.
+TORCH := torch==2.13.0
+
+CORE := $(VENV)/.betanll-core
+TEST := $(VENV)/.betanll-test
+DOCS := $(VENV)/.betanll-docs
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help demo test docs bench lint format clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) \
+	  | awk -F'|' '{ printf "%-14s %s\n", $$1, $$2 }'
+
+demo: $(CORE) ## show the pitfall and the cure, and write a report
+	$(BIN)/betanll demo $(DEMO_ARGS)
+
+test: lint ## lint, check types and run the default tests
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+docs: $(DOCS) ## build the documentation into docs/_build/html
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
+bench: $(TEST) ## measure speed on this machine
+	$(BIN)/betanll bench $(BENCH_ARGS)
+
+lint: $(TEST) ## ruff and mypy, without changing a file
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(TEST) ## let ruff fix and format the code
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean: ## remove caches and build output; the environment stays
+	rm -rf build dist docs/_build .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find src tests docs -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# pip is the last thing that venv puts in place: if it is there, the rest is.
+$(BIN)/pip:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "betanll needs Python 3.11 or newer, but $(PYTHON) is" \
+	    "$$($(PYTHON) --version 2>&1). Choose another: make PYTHON=/path/to/python3" >&2; \
+	  exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(CORE): pyproject.toml | $(BIN)/pip
+	$(PIP) -e .
+	@touch $@
+
+$(TEST): pyproject.toml | $(BIN)/pip
+	$(PIP) $(TORCH)
+	$(PIP) -e ".[dev,sweeps,data,parquet,torch]"
+	@touch $(CORE) $@
+
+# On top of the test environment: the pages import betanll.torch as well.
+$(DOCS): $(TEST)
+	$(PIP) -e ".[docs]"
+	@touch $@

@@ -1,0 +1,22 @@
+"""Settings shared by the tests and by the doctests of the source.
+
+They are environment variables, so that only the tests that use JAX or Matplotlib
+import them, and processes started by a test inherit the same settings.
+"""
+
+import os
+from importlib.util import find_spec
+
+# A silent broadcast or a silent change of precision is an error in tests.
+os.environ["JAX_NUMPY_RANK_PROMOTION"] = "raise"
+os.environ["JAX_NUMPY_DTYPE_PROMOTION"] = "strict"
+os.environ["MPLBACKEND"] = "Agg"
+
+# Doctests of optional parts are collected only where their dependency is installed.
+OPTIONAL = {"torch": "src/betanll/torch"}
+collect_ignore_glob = [
+    pattern
+    for module, folder in OPTIONAL.items()
+    if find_spec(module) is None
+    for pattern in (folder, f"{folder}/*")
+]

@@ -1,0 +1,31 @@
+"""Fixtures and settings of the test suite; the settings of JAX are one folder up."""
+
+import itertools
+import zlib
+from importlib.util import find_spec
+
+import pytest
+from hypothesis import settings
+
+settings.register_profile("betanll", deadline=None, derandomize=True, max_examples=50)
+settings.load_profile("betanll")
+
+
+def pytest_runtest_setup(item):
+    if item.get_closest_marker("torch") and find_spec("torch") is None:
+        pytest.skip("PyTorch is not installed")
+
+
+@pytest.fixture
+def getkey(request):
+    """A function that returns a fresh JAX key at each call.
+
+    The keys depend on the name of the test alone, so a test sees the same ones in any
+    order of execution, and two tests never share them.
+    """
+    import jax
+
+    # 31 bits, so that the seed fits a signed 32-bit integer.
+    root = jax.random.key(zlib.crc32(request.node.nodeid.encode()) >> 1)
+    counter = itertools.count()
+    return lambda: jax.random.fold_in(root, next(counter))
