@@ -1,0 +1,138 @@
+"""One namespace for NumPy, JAX and PyTorch arrays, and what the standard lacks.
+
+Nothing here imports JAX or PyTorch: whoever passes one of their arrays has done so.
+The tests of class stand in the open, rather than behind array-api-compat's cached
+helpers, because ``torch.compile`` traces through them.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import array_api_compat.numpy as numpy_namespace
+import numpy as np
+
+# An array of any of the three libraries; they share no base class.
+Array = Any
+
+_NUMPY_ARRAYS = (np.ndarray, np.generic)
+_SCALARS = (int, float)
+
+
+def arrays_of_equal_shape(**named: Array) -> tuple[Any, ...]:
+    """Return the array namespace, then the arguments as arrays of one shape.
+
+    Python scalars are allowed anywhere, and integers become floats. Arrays whose shapes
+    differ would be broadcast silently, the classic ``(n,)`` against ``(n, 1)``: they
+    raise a ``ValueError`` that names both shapes.
+    """
+    xp = namespace_of(*named.values())
+    arrays = {
+        name: value if _is_array(value) else xp.asarray(value)
+        for name, value in named.items()
+        if not _is_scalar(value)
+    }
+    if not arrays:
+        return (xp, *(xp.asarray(float(value)) for value in named.values()))
+    arrays = _as_floats(xp, arrays)
+    first_name, first = next(iter(arrays.items()))
+    for name, array in arrays.items():
+        if array.shape != first.shape:
+            raise ValueError(
+                f"{first_name} and {name} must have the same shape, "
+                f"got {tuple(first.shape)} and {tuple(array.shape)}"
+            )
+    filled = (
+        arrays[name] if name in arrays else xp.full_like(first, value)
+        for name, value in named.items()
+    )
+    return (xp, *filled)
+
+
+def namespace_of(*arrays: Array) -> Any:
+    """Return the array namespace of the arguments; lists and scalars count as NumPy."""
+    if any(is_torch(array) for array in arrays):
+        import array_api_compat.torch as torch_namespace
+
+        return torch_namespace
+    if any(is_jax(array) for array in arrays):
+        import jax.numpy
+
+        return jax.numpy
+    return numpy_namespace
+
+
+def is_torch(array: Any) -> bool:
+    """Tell whether `array` is a PyTorch tensor."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(array, torch.Tensor)
+
+
+def is_jax(array: Any) -> bool:
+    """Tell whether `array` is a JAX array or tracer."""
+    jax = sys.modules.get("jax")
+    return jax is not None and isinstance(array, jax.Array)
+
+
+def stop_gradient(array: Array) -> Array:
+    """Return `array` unchanged, with zero derivative."""
+    if is_torch(array):
+        return array.detach()
+    if is_jax(array):
+        import jax
+
+        return jax.lax.stop_gradient(array)
+    return array
+
+
+def lgamma(array: Array) -> Array:
+    """Return the logarithm of the gamma function."""
+    return _special(array).gammaln(array)
+
+
+def digamma(array: Array) -> Array:
+    """Return the derivative of `lgamma`."""
+    return _special(array).digamma(array)
+
+
+def erf(array: Array) -> Array:
+    """Return the error function."""
+    return _special(array).erf(array)
+
+
+def _as_floats(xp: Any, arrays: dict[str, Array]) -> dict[str, Array]:
+    # Integers take the precision of the floats beside them. Left alone, uint8 residuals
+    # would wrap, and a scalar variance of 0.5 filled in beside them would become 0.
+    integers = {n for n, a in arrays.items() if _is_integer(xp, a)}
+    floating = [a.dtype for n, a in arrays.items() if n not in integers]
+    for name in integers:
+        array = arrays[name]
+        arrays[name] = xp.astype(array, floating[0]) if floating else array / 1
+    return arrays
+
+
+def _is_integer(xp: Any, array: Array) -> bool:
+    return bool(xp.isdtype(array.dtype, ("integral", "bool")))
+
+
+def _special(array: Array) -> Any:
+    if is_torch(array):
+        import torch
+
+        return torch.special
+    if is_jax(array):
+        import jax.scipy.special
+
+        return jax.scipy.special
+    import scipy.special
+
+    return scipy.special
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, _NUMPY_ARRAYS) or is_torch(value) or is_jax(value)
+
+
+def _is_scalar(value: Any) -> bool:
+    return isinstance(value, _SCALARS)
