@@ -1,0 +1,5 @@
+"""Networks as plain pytrees: a frozen description with `init` and `apply`."""
+
+from betanll.nets._mlp import ACTIVATIONS, INITIALISERS, MLP
+
+__all__ = ["ACTIVATIONS", "INITIALISERS", "MLP"]

@@ -1,0 +1,135 @@
+"""Multilayer perceptron with one linear head for all distribution parameters.
+
+Arrays here have features first and samples last, ``(n_features, n_samples)``: on a CPU
+the small matrix products and above all the elementwise loss run along contiguous
+samples, which takes a third off the time of an update of the UCI network.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+Params = Any
+
+ACTIVATIONS: dict[str, Callable[[jax.Array], jax.Array]] = {
+    "tanh": jnp.tanh,
+    "relu": jax.nn.relu,
+    "elu": jax.nn.elu,
+    "gelu": jax.nn.gelu,
+    "silu": jax.nn.silu,
+}
+
+# Half-width of the uniform distribution of a weight, from fan-in and fan-out.
+INITIALISERS: dict[str, Callable[[int, int], float]] = {
+    "xavier": lambda fan_in, fan_out: math.sqrt(6 / (fan_in + fan_out)),
+    "lecun": lambda fan_in, fan_out: math.sqrt(3 / fan_in),
+}
+
+
+@dataclass(frozen=True)
+class MLP:
+    """Fully connected network: hidden layers, then linear heads on the last one.
+
+    Parameters
+    ----------
+    n_inputs : int
+        Number of input features.
+    hidden_sizes : tuple of int, default=(50,)
+        Units of each hidden layer; empty for a linear model.
+    activation : {"tanh", "relu", "elu", "gelu", "silu"}, default="relu"
+        Applied after every hidden layer.
+    initialiser : {"xavier", "lecun"}, default="xavier"
+        Uniform initialisation of the weights. Biases start at zero.
+
+    Examples
+    --------
+    >>> import jax
+    >>> net = MLP(n_inputs=3, hidden_sizes=(16, 16), activation="tanh")
+    >>> params = net.init([1, 1], key=jax.random.key(0))
+    >>> net.apply(params, jax.numpy.ones((3, 10))).shape
+    (2, 10)
+    """
+
+    n_inputs: int
+    hidden_sizes: tuple[int, ...] = (50,)
+    activation: str = "relu"
+    initialiser: str = "xavier"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "hidden_sizes", tuple(self.hidden_sizes))
+        for name, size in [
+            ("n_inputs", self.n_inputs),
+            *(("hidden_sizes", size) for size in self.hidden_sizes),
+        ]:
+            if size < 1:
+                raise ValueError(f"{name} must be positive, got {size}")
+        if self.activation not in ACTIVATIONS:
+            raise ValueError(
+                f"activation must be one of {', '.join(ACTIVATIONS)}, "
+                f"got {self.activation!r}"
+            )
+        if self.initialiser not in INITIALISERS:
+            raise ValueError(
+                f"initialiser must be one of {', '.join(INITIALISERS)}, "
+                f"got {self.initialiser!r}"
+            )
+
+    def init(self, head_sizes: Sequence[int], *, key: jax.Array) -> Params:
+        """Draw parameters for heads with the given numbers of outputs.
+
+        Each head is initialised as a linear layer of its own; they are stored as one
+        matrix so that one product serves all.
+        """
+        half_width = INITIALISERS[self.initialiser]
+        sizes = (self.n_inputs, *self.hidden_sizes)
+        keys = iter(jax.random.split(key, len(sizes) - 1 + len(head_sizes)))
+
+        def weight(fan_in: int, fan_out: int) -> jax.Array:
+            width = half_width(fan_in, fan_out)
+            return jax.random.uniform(
+                next(keys), (fan_out, fan_in), jnp.float32, -width, width
+            )
+
+        weights = [weight(i, o) for i, o in itertools.pairwise(sizes)]
+        weights.append(jnp.concatenate([weight(sizes[-1], n) for n in head_sizes]))
+        return [
+            {"weight": w, "bias": jnp.zeros((w.shape[0], 1), w.dtype)} for w in weights
+        ]
+
+    def features(self, params: Params, inputs: jax.Array) -> jax.Array:
+        """Return the activations of the last hidden layer, ``(n_units, n)``."""
+        activation = ACTIVATIONS[self.activation]
+        hidden = inputs
+        # Products are fastest along the longer axis: with fewer samples than units the
+        # layers work on transposed arrays (a sine update takes 97 instead of 113 us).
+        if inputs.shape[1] < max(self.hidden_sizes, default=0):
+            hidden = hidden.T
+            for layer in params[:-1]:
+                hidden = activation(hidden @ layer["weight"].T + layer["bias"].T)
+            return hidden.T
+        for layer in params[:-1]:
+            hidden = activation(layer["weight"] @ hidden + layer["bias"])
+        return hidden
+
+    def apply(
+        self, params: Params, inputs: jax.Array, *, n_detached: int = 0
+    ) -> jax.Array:
+        """Return the raw head outputs, ``(n_outputs, n)``.
+
+        The last `n_detached` outputs read the features behind a stop-gradient: they
+        are trained, but do not shape the hidden layers.
+        """
+        weight, bias = params[-1]["weight"], params[-1]["bias"]
+        hidden = self.features(params, inputs)
+        if not n_detached:
+            return weight @ hidden + bias
+        attached = weight[:-n_detached] @ hidden
+        detached = weight[-n_detached:] @ jax.lax.stop_gradient(hidden)
+        return jnp.concatenate([attached, detached]) + bias
