@@ -1,0 +1,133 @@
+"""Checked, padded training data in the layout of the compiled loop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpy.typing as npt
+
+#: Samples that a validation pass works on at a time: their activations fit the cache.
+VALIDATION_CHUNK = 1024
+
+
+def bucket(n: int) -> int:
+    """Round up to 8, 10, 12 or 14 times a power of two, at least 16.
+
+    Data sets of similar size share a compiled program at the price of at most a
+    quarter of padding.
+    """
+    power = 1
+    while True:
+        for eighths in (8, 10, 12, 14):
+            if eighths * power >= max(n, 16):
+                return eighths * power
+        power *= 2
+
+
+@dataclass(frozen=True)
+class Table:
+    """Checked arrays of one data set, ``(n, n_columns)`` in single precision."""
+
+    inputs: npt.NDArray[np.float32]
+    targets: npt.NDArray[np.float32]
+    weights: npt.NDArray[np.float32]
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+
+def checked_table(x: Any, y: Any, weight: Any = None, *, what: str = "data") -> Table:
+    """Return the arrays as a table, or raise a ``ValueError`` that names the fault."""
+    inputs = _matrix(x, f"{what} inputs")
+    targets = _matrix(y, f"{what} targets")
+    if len(inputs) == 0:
+        raise ValueError(f"{what} is empty: 0 rows")
+    if len(inputs) != len(targets):
+        raise ValueError(
+            f"{what} inputs and targets must have equally many rows, "
+            f"got {len(inputs)} and {len(targets)}"
+        )
+    weights = _matrix(
+        np.ones(len(inputs)) if weight is None else weight, f"{what} weights"
+    )
+    if len(weights) != len(inputs) or weights.shape[1] not in (1, targets.shape[1]):
+        raise ValueError(
+            f"{what} weights must have one row for each of the {len(inputs)} samples "
+            f"and 1 or {targets.shape[1]} columns, got shape {weights.shape}"
+        )
+    if np.any(weights < 0) or not np.any(weights > 0):
+        raise ValueError(f"{what} weights must be at least 0 and not all 0")
+    return Table(inputs, targets, weights)
+
+
+def _matrix(values: Any, what: str) -> npt.NDArray[np.float32]:
+    try:
+        array = np.asarray(values, np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{what} must be numeric: {error}") from None
+    if array.ndim == 1:
+        array = array[:, None]
+    if array.ndim != 2 or array.shape[1] == 0:
+        raise ValueError(f"{what} must be a matrix with columns, got {array.shape}")
+    with np.errstate(over="ignore"):
+        single = array.astype(np.float32)
+    if not np.all(np.isfinite(single)):
+        row, column = np.argwhere(~np.isfinite(single))[0]
+        raise ValueError(
+            f"{what} must be finite in single precision, "
+            f"got {array[row, column]} in row {row}, column {column}"
+        )
+    return single
+
+
+@dataclass(frozen=True)
+class PackedData:
+    """Training and validation samples below each other in one padded array.
+
+    `rows` is ``(capacity, n_inputs + n_targets + n_weights)``: training samples, then
+    validation samples, then zeros. The capacity depends on their total alone, so that
+    a refit on all samples runs the program of the search before it.
+    """
+
+    rows: jax.Array
+    n_train: int
+    n_validation: int
+    n_inputs: int
+    n_targets: int
+
+
+def pack(train: Table, validation: Table | None = None) -> PackedData:
+    """Lay out tables for the compiled loop; weights are scaled to mean one."""
+    parts = [train] if validation is None else [train, validation]
+    n_weights = max(part.weights.shape[1] for part in parts)
+    n = sum(len(part) for part in parts)
+    n_inputs, n_targets = train.inputs.shape[1], train.targets.shape[1]
+    rows = np.zeros((capacity(n), n_inputs + n_targets + n_weights), np.float32)
+    first = 0
+    for part in parts:
+        block = rows[first : first + len(part)]
+        block[:, :n_inputs] = part.inputs
+        block[:, n_inputs : n_inputs + n_targets] = part.targets
+        block[:, n_inputs + n_targets :] = part.weights / part.weights.mean()
+        first += len(part)
+    return PackedData(
+        rows=jnp.asarray(rows),
+        n_train=len(train),
+        n_validation=0 if validation is None else len(validation),
+        n_inputs=n_inputs,
+        n_targets=n_targets,
+    )
+
+
+def capacity(n: int) -> int:
+    """Return the padded number of samples: whole chunks can be cut off anywhere."""
+    return bucket(n) + validation_chunk(n)
+
+
+def validation_chunk(n: int) -> int:
+    """Return the number of samples that a validation pass takes at a time."""
+    return min(VALIDATION_CHUNK, bucket(n))

@@ -1,0 +1,351 @@
+"""The compiled training program.
+
+One call of :func:`run` trains until a given epoch: epochs, shuffling, updates,
+validation, early stopping and the best parameters all live inside one XLA program.
+Everything that differs between the fits of a sweep is a traced value; what forces a
+new compilation is collected in :class:`Program`.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, NamedTuple, Protocol
+
+import jax
+import jax.numpy as jnp
+from jax.flatten_util import ravel_pytree
+
+from betanll.objectives import Objective
+from betanll.training._optimizers import Optimizer
+from betanll.training._shuffle import Grid, lattice_for, permuted, round_keys
+
+RUNNING, COMPLETED, STOPPED, DIVERGED = range(4)
+
+#: Rows of the history that one call of the program can return.
+HISTORY_CAPACITY = 1024
+
+#: Random training inputs that an objective may build its state from.
+N_INIT_INPUTS = 100
+
+#: How often the training program was traced; a test watches it.
+n_traces = 0
+
+
+class Net(Protocol):
+    """A network description: hashable, with parameters as a pytree."""
+
+    @property
+    def n_inputs(self) -> int: ...
+    def init(self, head_sizes: tuple[int, ...], *, key: jax.Array) -> Any: ...
+    def apply(
+        self, params: Any, inputs: jax.Array, *, n_detached: int = 0
+    ) -> jax.Array: ...
+
+
+class Program(NamedTuple):
+    """What the compiled program depends on, beside the shape of the data."""
+
+    net: Net
+    n_targets: int
+    batch_capacity: int
+    validation_chunk: int
+
+
+class Sizes(NamedTuple):
+    """Numbers of samples, all traced."""
+
+    grid: Grid
+    n_validation: jax.Array
+    batch_size: jax.Array
+
+
+class Limits(NamedTuple):
+    """When to validate and when to stop, all traced."""
+
+    max_epochs: jax.Array
+    patience: jax.Array
+    validate_every: jax.Array
+    schedule_epochs: jax.Array
+
+
+class State(NamedTuple):
+    """What training carries from epoch to epoch; parameters as one flat vector."""
+
+    params: jax.Array
+    optimizer: Any
+    epoch: jax.Array
+    status: jax.Array
+    best_params: jax.Array
+    best_score: jax.Array
+    best_epoch: jax.Array
+    n_stale: jax.Array
+
+
+class Record(NamedTuple):
+    """One line of the history; validation values are NaN without validation data."""
+
+    epoch: jax.Array
+    train_loss: jax.Array
+    validation_nll: jax.Array
+    validation_mse: jax.Array
+
+
+def _split(program: Program, samples: jax.Array) -> tuple[jax.Array, ...]:
+    """Return inputs, targets and weights of samples with features first."""
+    n_inputs, n_targets = program.net.n_inputs, program.n_targets
+    return (
+        samples[:n_inputs],
+        samples[n_inputs : n_inputs + n_targets],
+        samples[n_inputs + n_targets :],
+    )
+
+
+def init_trainable(
+    program: Program, objective: Objective, inputs: jax.Array, key: jax.Array
+) -> dict[str, Any]:
+    """Draw the parameters of the network and the state of the objective."""
+    net_key, state_key = jax.random.split(key)
+    head_sizes = objective.head_sizes(program.n_targets)
+    return {
+        "net": program.net.init(head_sizes, key=net_key),
+        "objective": objective.init_state(inputs, program.n_targets, key=state_key),
+    }
+
+
+def trainable_template(program: Program, objective: Objective) -> dict[str, Any]:
+    """Return zeros in the shape of what :func:`init_trainable` draws."""
+    shapes = jax.eval_shape(
+        partial(init_trainable, program),
+        objective,
+        jax.ShapeDtypeStruct((program.net.n_inputs, N_INIT_INPUTS), jnp.float32),
+        jax.random.key(0),
+    )
+    return jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
+
+
+@partial(jax.jit, static_argnames="program")
+def unpack(program: Program, objective: Objective, params: jax.Array) -> dict[str, Any]:
+    """Return a flat parameter vector as the trainable pytree."""
+    return ravel_pytree(trainable_template(program, objective))[1](params)
+
+
+def _decay_mask(trainable: dict[str, Any]) -> jax.Array:
+    """Return 1 for every weight of the network, 0 for biases and objective state."""
+
+    def mark(path: Any, leaf: jax.Array) -> jax.Array:
+        names = [getattr(entry, "key", None) for entry in path]
+        is_weight = names[0] == "net" and names[-1] == "weight"
+        return jnp.full(leaf.shape, float(is_weight), leaf.dtype)
+
+    return ravel_pytree(jax.tree_util.tree_map_with_path(mark, trainable))[0]
+
+
+@partial(jax.jit, static_argnames="program")
+def start(
+    program: Program,
+    objective: Objective,
+    optimizer: Optimizer,
+    inputs: jax.Array,
+    key: jax.Array,
+) -> State:
+    """Return the state before the first epoch; `inputs` are random training inputs."""
+    trainable = init_trainable(program, objective, inputs, key)
+    params, _ = ravel_pytree(trainable)
+    transform = optimizer.transform(_decay_mask(trainable))
+    return State(
+        params=params,
+        optimizer=transform.init(params),
+        epoch=jnp.int32(0),
+        status=jnp.int32(RUNNING),
+        best_params=params,
+        best_score=jnp.float32(jnp.inf),
+        best_epoch=jnp.int32(0),
+        n_stale=jnp.int32(0),
+    )
+
+
+def _run(
+    program: Program,
+    objective: Objective,
+    optimizer: Optimizer,
+    data: jax.Array,
+    sizes: Sizes,
+    limits: Limits,
+    key: jax.Array,
+    until_epoch: jax.Array,
+    state: State,
+) -> tuple[State, Record, jax.Array]:
+    """Train until `until_epoch`, or until done, or until the history is full."""
+    global n_traces
+    n_traces += 1
+
+    template = trainable_template(program, objective)
+    _, unravel = ravel_pytree(template)
+    transform = optimizer.transform(_decay_mask(template))
+
+    n_train = jnp.asarray(sizes.grid.n, jnp.int32)
+    batch_size = sizes.batch_size
+    n_batches = n_train // batch_size
+    n_detached = objective.n_detached * program.n_targets
+    shuffle_key, loss_key = jax.random.split(key)
+    lattice = lattice_for(sizes.grid, data.shape[0])
+    in_batch = (jnp.arange(program.batch_capacity) < batch_size).astype(data.dtype)
+    scale = 1 / batch_size.astype(data.dtype)
+    if objective.reduction == "mean":
+        scale = scale / program.n_targets
+
+    def raw_outputs(net_params: Any, inputs: jax.Array) -> jax.Array:
+        raw = program.net.apply(net_params, inputs, n_detached=n_detached)
+        return raw.reshape(-1, program.n_targets, inputs.shape[1])
+
+    def batch_loss(
+        params: jax.Array, batch: jax.Array, progress: jax.Array, key: jax.Array
+    ) -> jax.Array:
+        trainable = unravel(params)
+        inputs, target, weight = _split(program, batch)
+        elementwise = objective.training_loss(
+            partial(raw_outputs, trainable["net"]),
+            inputs,
+            target,
+            trainable["objective"],
+            progress=progress,
+            key=key,
+        )
+        return jnp.sum(elementwise * (weight * in_batch[None])) * scale
+
+    def update(
+        keys: jax.Array,
+        epoch: jax.Array,
+        i: jax.Array,
+        carry: tuple[jax.Array, Any, jax.Array],
+    ) -> tuple[jax.Array, Any, jax.Array]:
+        params, optimizer_state, total = carry
+        places = jax.tree.map(
+            lambda part: jax.lax.dynamic_slice_in_dim(
+                part, i * batch_size, program.batch_capacity
+            ),
+            lattice,
+        )
+        rows = permuted(keys, sizes.grid, places)
+        # The barrier keeps the gather whole: fused with the transposition it would
+        # touch a cache line for every number instead of one for every sample.
+        batch = jax.lax.optimization_barrier(
+            data.at[rows].get(mode="promise_in_bounds")
+        ).T
+        # In floating point: the number of updates of a long schedule overflows int32.
+        done = epoch.astype(data.dtype) + (i / n_batches).astype(data.dtype)
+        progress = done / limits.schedule_epochs.astype(data.dtype)
+        step_key = loss_key
+        if objective.is_stochastic:
+            step_key = jax.random.fold_in(loss_key, epoch * n_batches + i)
+        loss, gradient = jax.value_and_grad(batch_loss)(
+            params, batch, jnp.minimum(progress, 1), step_key
+        )
+        # optax raises floats to integer powers, which a strict user setting forbids
+        with jax.numpy_dtype_promotion("standard"):
+            change, optimizer_state = transform.update(
+                gradient, optimizer_state, params
+            )
+        return params + change, optimizer_state, total + loss
+
+    def validate(params: jax.Array) -> tuple[jax.Array, jax.Array]:
+        net_params = unravel(params)["net"]
+        chunk = program.validation_chunk
+
+        def add_chunk(
+            i: jax.Array, sums: tuple[jax.Array, jax.Array]
+        ) -> tuple[jax.Array, jax.Array]:
+            part = jax.lax.dynamic_slice_in_dim(data, n_train + i * chunk, chunk).T
+            # Padding has weight zero; the weights of real samples have mean one.
+            inputs, target, weight = _split(program, part)
+            parameters = objective.parameters(raw_outputs(net_params, inputs))
+            nll = weight * objective.nll(parameters, target)
+            error = objective.mean(parameters) - target
+            return sums[0] + jnp.sum(nll), sums[1] + jnp.sum(weight * error * error)
+
+        n_chunks = (sizes.n_validation + chunk - 1) // chunk
+        zero = jnp.zeros((), data.dtype)
+        nll, square = jax.lax.fori_loop(0, n_chunks, add_chunk, (zero, zero))
+        # 0 / 0 = NaN without validation data; a NaN never counts as an improvement
+        n = sizes.n_validation.astype(data.dtype)
+        return nll / n, square / (n * program.n_targets)
+
+    def train_epoch(
+        carry: tuple[State, Record, jax.Array],
+    ) -> tuple[State, Record, jax.Array]:
+        state, history, n_records = carry
+        keys = round_keys(jax.random.fold_in(shuffle_key, state.epoch))
+        params, optimizer_state, total = jax.lax.fori_loop(
+            0,
+            n_batches,
+            partial(update, keys, state.epoch),
+            (state.params, state.optimizer, jnp.zeros((), data.dtype)),
+        )
+        epoch = state.epoch + 1
+        train_loss = total / n_batches.astype(data.dtype)
+
+        is_last = epoch >= limits.max_epochs
+        is_evaluated = is_last | (epoch % limits.validate_every == 0)
+        nan = jnp.full((), jnp.nan, data.dtype)
+        nll, mse = jax.lax.cond(
+            is_evaluated, validate, lambda _: (nan, nan), operand=params
+        )
+        score = mse if objective.selection == "squared-error" else nll
+        is_better = is_evaluated & (score < state.best_score)
+        n_stale = jnp.where(
+            is_better, 0, state.n_stale + is_evaluated.astype(jnp.int32)
+        )
+        status = jnp.where(
+            ~jnp.isfinite(train_loss),
+            DIVERGED,
+            jnp.where(
+                is_last,
+                COMPLETED,
+                jnp.where(n_stale >= limits.patience, STOPPED, RUNNING),
+            ),
+        )
+        record = Record(epoch, train_loss, nll, mse)
+        is_recorded = is_evaluated | (status == DIVERGED)
+        history = jax.tree.map(
+            lambda column, value: column.at[n_records].set(
+                jnp.where(is_recorded, value, column[n_records])
+            ),
+            history,
+            record,
+        )
+        state = State(
+            params=params,
+            optimizer=optimizer_state,
+            epoch=epoch,
+            status=status.astype(jnp.int32),
+            best_params=jnp.where(is_better, params, state.best_params),
+            best_score=jnp.where(is_better, score, state.best_score),
+            best_epoch=jnp.where(is_better, epoch, state.best_epoch),
+            n_stale=n_stale,
+        )
+        return state, history, n_records + is_recorded.astype(jnp.int32)
+
+    def is_training(carry: tuple[State, Record, jax.Array]) -> jax.Array:
+        state, _, n_records = carry
+        return (
+            (state.status == RUNNING)
+            & (state.epoch < until_epoch)
+            & (n_records < HISTORY_CAPACITY)
+        )
+
+    empty = jnp.zeros(HISTORY_CAPACITY, data.dtype)
+    history = Record(empty.astype(jnp.int32), empty, empty, empty)
+    return jax.lax.while_loop(is_training, train_epoch, (state, history, jnp.int32(0)))
+
+
+run = jax.jit(_run, static_argnames="program")
+
+
+@partial(jax.jit, static_argnames="program")
+def run_vectorized(program: Program, *arguments: Any) -> tuple[State, Record, Any]:
+    """Run fits of one shape together, stacked on the first axis of every argument.
+
+    The arguments are those of :func:`run`; `until_epoch`, the last but one, is shared.
+    """
+    axes = (*(0 for _ in arguments[:-2]), None, 0)
+    return jax.vmap(partial(_run, program), axes)(*arguments)

@@ -1,0 +1,101 @@
+"""Optimisers as pytrees: their settings are traced, so a sweep compiles once."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any, TypeVar, dataclass_transform
+
+import jax
+import optax
+
+from betanll import _pytree
+
+
+class Optimizer:
+    """Settings of an optax optimiser."""
+
+    learning_rate: float
+
+    def transform(self, decay_mask: jax.Array) -> optax.GradientTransformation:
+        """Return the optax transformation; `decay_mask` is 1 where weights decay."""
+        raise NotImplementedError
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):  # type: ignore[arg-type]
+            value = getattr(self, field.name)
+            if not (math.isfinite(value) and value >= 0):
+                raise ValueError(
+                    f"{field.name} must be finite and at least 0, got {value!r}"
+                )
+
+
+OptimizerClass = TypeVar("OptimizerClass", bound=Optimizer)
+
+
+@dataclass_transform(frozen_default=True)
+def _optimizer(cls: type[OptimizerClass]) -> type[OptimizerClass]:
+    """Make a class a frozen dataclass and a pytree whose fields are all traced."""
+    decorated = dataclasses.dataclass(frozen=True)(cls)
+    _pytree.register(decorated)
+    return decorated
+
+
+@_optimizer
+class Adam(Optimizer):
+    """Adam with a constant learning rate."""
+
+    learning_rate: float = 1e-3
+    b1: float = 0.9
+    b2: float = 0.999
+    eps: float = 1e-8
+
+    def transform(self, decay_mask: jax.Array) -> optax.GradientTransformation:
+        return optax.adam(self.learning_rate, self.b1, self.b2, self.eps)
+
+
+@_optimizer
+class AdamW(Optimizer):
+    """Adam with decoupled decay of the weights (not of biases)."""
+
+    learning_rate: float = 1e-3
+    weight_decay: float = 1e-4
+    b1: float = 0.9
+    b2: float = 0.999
+    eps: float = 1e-8
+
+    def transform(self, decay_mask: jax.Array) -> optax.GradientTransformation:
+        def decay(updates: Any, params: Any) -> Any:
+            return updates + self.weight_decay * decay_mask * params
+
+        return optax.chain(
+            optax.scale_by_adam(self.b1, self.b2, self.eps),
+            optax.stateless(decay),
+            optax.scale_by_learning_rate(self.learning_rate),
+        )
+
+
+@_optimizer
+class SGD(Optimizer):
+    """Gradient descent with heavy-ball momentum."""
+
+    learning_rate: float = 1e-2
+    momentum: float = 0.0
+
+    def transform(self, decay_mask: jax.Array) -> optax.GradientTransformation:
+        return optax.sgd(self.learning_rate, self.momentum)
+
+
+@_optimizer
+class RMSprop(Optimizer):
+    """RMSprop; `decay` averages the squared gradient."""
+
+    learning_rate: float = 1e-3
+    decay: float = 0.99
+    momentum: float = 0.0
+    eps: float = 1e-8
+
+    def transform(self, decay_mask: jax.Array) -> optax.GradientTransformation:
+        return optax.rmsprop(
+            self.learning_rate, self.decay, self.eps, momentum=self.momentum
+        )

@@ -1,0 +1,49 @@
+"""Forward passes over any number of samples with few compilations."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpy.typing as npt
+
+from betanll.objectives import Objective
+from betanll.training._data import bucket
+
+#: Samples in one forward pass.
+CHUNK = 16384
+
+
+@partial(jax.jit, static_argnames="net")
+def _parameters(
+    net: Any, objective: Objective, params: Any, inputs: jax.Array
+) -> tuple[jax.Array, ...]:
+    raw = net.apply(params, inputs.T)
+    return objective.parameters(
+        raw.reshape(objective.n_parameters, -1, inputs.shape[0])
+    )
+
+
+def predict_parameters(
+    net: Any, objective: Objective, params: Any, x: Any
+) -> tuple[npt.NDArray[np.float64], ...]:
+    """Return the distribution parameters at `x`, each ``(n, n_targets)``."""
+    x = np.asarray(x, np.float32)
+    if x.ndim != 2 or x.shape[1] != net.n_inputs:
+        raise ValueError(
+            f"inputs must have shape (n, {net.n_inputs}), got {tuple(x.shape)}"
+        )
+    parts = []
+    for first in range(0, max(len(x), 1), CHUNK):
+        part = x[first : first + CHUNK]
+        padded = np.zeros((min(CHUNK, bucket(len(part))), x.shape[1]), np.float32)
+        padded[: len(part)] = part
+        parameters = _parameters(net, objective, params, jnp.asarray(padded))
+        parts.append([np.asarray(p)[:, : len(part)] for p in parameters[:3]])
+    return tuple(
+        np.concatenate(columns, axis=1).T.astype(np.float64)
+        for columns in zip(*parts, strict=True)
+    )

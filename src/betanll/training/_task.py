@@ -1,0 +1,271 @@
+"""Description and result of one fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax.numpy as jnp
+import jax.random
+import numpy as np
+import numpy.typing as npt
+
+from betanll import objectives
+from betanll.distributions import Distribution
+from betanll.objectives import Objective
+from betanll.training import _loop
+from betanll.training._data import Table, bucket, checked_table, pack, validation_chunk
+from betanll.training._optimizers import Adam, Optimizer
+from betanll.training._predict import predict_parameters
+from betanll.training._shuffle import grid_for
+
+DEFAULT_BATCH_SIZE = 256
+_NO_LIMIT = np.iinfo(np.int32).max
+
+
+@dataclass(frozen=True)
+class FitTask:
+    """One fit: data, network, objective and budget.
+
+    Values are used as they are: whiten inputs and targets first.
+
+    Parameters
+    ----------
+    net : MLP
+        The network; its `n_inputs` must equal the number of columns of `x`.
+    objective : Objective or str
+        What to train, for example ``BetaNLL(0.5)`` or ``"student-t"``.
+    x, y : array of shape (n, n_inputs) and (n, n_targets) or (n,)
+        Training data, finite.
+    sample_weight : array of shape (n,) or (n, n_targets), optional
+        Non-negative weights of the samples or of single targets.
+    validation : tuple (x, y) or (x, y, sample_weight), optional
+        Data for early stopping and for the choice of the best epoch.
+    optimizer : Optimizer, default=Adam()
+        ``Adam``, ``AdamW``, ``SGD`` or ``RMSprop``, with its learning rate.
+    batch_size : int, optional
+        Samples in an update, by default 256 or all if there are fewer. The last,
+        partial batch of an epoch is dropped.
+    max_epochs : int, default=100
+        Epochs to train; exactly so many without validation data.
+    patience : int, optional
+        Stop after so many evaluations without strict improvement.
+    validate_every : int, default=1
+        Epochs from one evaluation, and line of the history, to the next.
+    schedule_epochs : int, optional
+        Epochs over which a scheduled beta moves, by default `max_epochs`. A refit for
+        fewer epochs keeps the budget of the search here.
+    seed : int, default=0
+        Initialisation, shuffling and the random numbers of the objective.
+    """
+
+    net: _loop.Net
+    objective: Objective | str
+    x: Any = field(repr=False)
+    y: Any = field(repr=False)
+    sample_weight: Any = field(default=None, repr=False)
+    validation: Sequence[Any] | None = field(default=None, repr=False)
+    optimizer: Optimizer = field(default_factory=Adam)
+    batch_size: int | None = None
+    max_epochs: int = 100
+    patience: int | None = None
+    validate_every: int = 1
+    schedule_epochs: int | None = None
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class PreparedFit:
+    """A checked task as the arguments of the compiled program."""
+
+    task: FitTask
+    objective: Objective
+    program: _loop.Program
+    rows: jnp.ndarray
+    init_inputs: npt.NDArray[np.float32]
+    sizes: _loop.Sizes
+    limits: _loop.Limits
+    key: jnp.ndarray
+    n_batches: int
+
+    def start(self) -> _loop.State:
+        """Return the state before the first epoch."""
+        init_key, _ = jax.random.split(self.key)
+        return _loop.start(
+            self.program,
+            self.objective,
+            self.task.optimizer,
+            self.init_inputs,
+            init_key,
+        )
+
+    def arguments(self) -> tuple[Any, ...]:
+        """Return the arguments of ``run`` after the program, but for the last two."""
+        _, run_key = jax.random.split(self.key)
+        return (
+            self.objective,
+            self.task.optimizer,
+            self.rows,
+            self.sizes,
+            self.limits,
+            run_key,
+        )
+
+    @property
+    def has_validation(self) -> bool:
+        return int(self.sizes.n_validation) > 0
+
+
+def prepare(task: FitTask) -> PreparedFit:
+    """Check a task; faults raise a ``ValueError`` before anything is compiled."""
+    objective = objectives.get(task.objective)
+    train = checked_table(task.x, task.y, task.sample_weight, what="training data")
+    validation = None
+    if task.validation is not None:
+        validation = checked_table(*task.validation, what="validation data")
+    _check_columns(task, train, validation)
+    if len(train) < 2:
+        raise ValueError("training data must have at least 2 rows, got 1")
+    batch_size = task.batch_size
+    if batch_size is None:
+        batch_size = min(DEFAULT_BATCH_SIZE, len(train))
+    for name, value in [
+        ("batch_size", batch_size),
+        ("max_epochs", task.max_epochs),
+        ("validate_every", task.validate_every),
+        ("patience", 1 if task.patience is None else task.patience),
+        (
+            "schedule_epochs",
+            1 if task.schedule_epochs is None else task.schedule_epochs,
+        ),
+    ]:
+        if not 1 <= value <= _NO_LIMIT:
+            raise ValueError(f"{name} must be at least 1, got {value}")
+    if batch_size > len(train):
+        raise ValueError(
+            f"batch_size is larger than the training data: {batch_size} > {len(train)}"
+        )
+    if task.patience is not None and validation is None:
+        raise ValueError("patience needs validation data")
+
+    # Distinct training inputs, repeated only when there are too few.
+    places = np.random.default_rng(task.seed).permutation(len(train))
+    places = np.resize(places[: _loop.N_INIT_INPUTS], _loop.N_INIT_INPUTS)
+    packed = pack(train, validation)
+    n = packed.n_train + packed.n_validation
+    # A full batch differs from one cross-validation fold to the next.
+    is_full = batch_size == len(train)
+    program = _loop.Program(
+        net=task.net,
+        n_targets=packed.n_targets,
+        batch_capacity=bucket(batch_size) if is_full else -(-batch_size // 8) * 8,
+        validation_chunk=validation_chunk(n),
+    )
+    max_epochs = task.max_epochs
+    return PreparedFit(
+        task=task,
+        objective=objective,
+        program=program,
+        rows=packed.rows,
+        init_inputs=train.inputs[places].T,
+        sizes=_loop.Sizes(
+            grid_for(packed.n_train),
+            jnp.int32(packed.n_validation),
+            jnp.int32(batch_size),
+        ),
+        limits=_loop.Limits(
+            max_epochs=jnp.int32(max_epochs),
+            patience=jnp.int32(_NO_LIMIT if task.patience is None else task.patience),
+            validate_every=jnp.int32(task.validate_every),
+            schedule_epochs=jnp.int32(task.schedule_epochs or max_epochs),
+        ),
+        key=jax.random.key(task.seed),
+        n_batches=len(train) // batch_size,
+    )
+
+
+def _check_columns(task: FitTask, train: Table, validation: Table | None) -> None:
+    if train.inputs.shape[1] != task.net.n_inputs:
+        raise ValueError(
+            f"the network expects {task.net.n_inputs} inputs, "
+            f"the training data has {train.inputs.shape[1]} columns"
+        )
+    if validation is None:
+        return
+    for what in ("inputs", "targets"):
+        columns = [getattr(table, what).shape[1] for table in (train, validation)]
+        if columns[0] != columns[1]:
+            raise ValueError(
+                f"training and validation {what} must have equally many columns, "
+                f"got {columns[0]} and {columns[1]}"
+            )
+
+
+@dataclass(frozen=True)
+class FitResult:
+    """A trained network.
+
+    Attributes
+    ----------
+    params : pytree
+        Parameters of the best epoch with validation data, else of the last one.
+    last_params : pytree
+        Parameters after the last epoch.
+    status : {"completed", "stopped", "diverged"}
+        Whether the budget was used up, patience ran out, or the loss became NaN.
+    n_epochs, n_updates : int
+        What was trained.
+    best_epoch : int
+        Epoch of the best validation score, 0 without validation data.
+    best_score : float
+        Validation NLL (MSE for objectives selected by it) of that epoch.
+    history : dict of str to array
+        `epoch`, `train_loss`, `validation_nll`, `validation_mse`, by evaluation.
+    """
+
+    net: _loop.Net
+    objective: Objective
+    params: Any = field(repr=False)
+    last_params: Any = field(repr=False)
+    status: str
+    n_epochs: int
+    n_updates: int
+    best_epoch: int
+    best_score: float
+    history: dict[str, npt.NDArray[Any]] = field(repr=False)
+
+    def predict(self, x: Any) -> Distribution:
+        """Return the predictive distribution, of shape ``(n, n_targets)``."""
+        parameters = predict_parameters(self.net, self.objective, self.params, x)
+        return self.objective.predictive(parameters)
+
+
+_STATUS_NAMES = {
+    _loop.COMPLETED: "completed",
+    _loop.STOPPED: "stopped",
+    _loop.DIVERGED: "diverged",
+}
+
+
+def result_of(
+    fit: PreparedFit, state: _loop.State, history: dict[str, npt.NDArray[Any]]
+) -> FitResult:
+    """Read the final state of a fit."""
+    last, best = (
+        _loop.unpack(fit.program, fit.objective, params)
+        for params in (state.params, state.best_params)
+    )
+    is_finite = bool(np.all(np.isfinite(state.params)))
+    return FitResult(
+        net=fit.task.net,
+        objective=fit.objective,
+        params=(best if fit.has_validation else last)["net"],
+        last_params=last["net"],
+        status=_STATUS_NAMES[int(state.status)] if is_finite else "diverged",
+        n_epochs=int(state.epoch),
+        n_updates=int(state.epoch) * fit.n_batches,
+        best_epoch=int(state.best_epoch),
+        best_score=float(state.best_score),
+        history=history,
+    )

@@ -1,0 +1,403 @@
+import subprocess
+import sys
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+from betanll import losses
+from betanll.nets import MLP
+from betanll.objectives import MSE, BetaNLL, GaussianNLL
+from betanll.training import (
+    SGD,
+    Adam,
+    AdamW,
+    FitTask,
+    RMSprop,
+    _loop,
+    _shuffle,
+    epochs_for,
+    fit,
+    fit_fleet,
+)
+from betanll.training._task import prepare
+
+NET = MLP(2, (8,), activation="tanh")
+
+
+def regression_data(n=120, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 2))
+    y = np.sin(x[:, :1]) + 0.1 * rng.normal(size=(n, 1))
+    return x.astype(np.float32), y.astype(np.float32)
+
+
+X, Y = regression_data()
+
+
+def same_bits(a, b):
+    return all(
+        np.array_equal(first, second)
+        for first, second in zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True)
+    )
+
+
+def reference_fit(task, n_epochs):
+    """The same training as a plain loop over batches, with optax on a pytree."""
+    prepared = prepare(task)
+    params = _loop.unpack(prepared.program, prepared.objective, prepared.start().params)
+    run_key = jax.random.split(jax.random.key(task.seed))[1]
+    shuffle_key, _ = jax.random.split(run_key)
+    grid = _shuffle.grid_for(len(task.x))
+    lattice = _shuffle.lattice_for(grid, len(task.x))
+    optimizer = optax.adam(task.optimizer.learning_rate)
+    state = optimizer.init(params)
+
+    @jax.jit
+    def step(params, state, x, y, beta):
+        def loss(params):
+            raw = NET.apply(params["net"], x.T)
+            mean, variance = prepared.objective.parameters(raw[:, None])
+            return jnp.mean(losses.beta_nll(mean, variance, y.T, beta=beta))
+
+        gradient = jax.grad(loss)(params)
+        with jax.numpy_dtype_promotion("standard"):
+            updates, state = optimizer.update(gradient, state)
+        return optax.apply_updates(params, updates), state
+
+    start, end = task.objective.beta
+    n_batches = len(task.x) // task.batch_size
+    for epoch in range(n_epochs):
+        key = jax.random.fold_in(shuffle_key, epoch)
+        order = _shuffle.permuted(_shuffle.round_keys(key), grid, lattice)
+        for i in range(n_batches):
+            rows = order[i * task.batch_size : (i + 1) * task.batch_size]
+            progress = (epoch * n_batches + i) / (task.max_epochs * n_batches)
+            beta = start + (end - start) * progress
+            params, state = step(
+                params,
+                state,
+                jnp.asarray(task.x)[rows],
+                jnp.asarray(task.y)[rows],
+                beta,
+            )
+    return params["net"]
+
+
+def test_compiled_loop_equals_a_plain_loop():
+    # 25 does not divide 120: the partial batch is dropped. 25 is padded to 32.
+    task = FitTask(NET, BetaNLL((1.0, 0.0)), X, Y, batch_size=25, max_epochs=7, seed=3)
+    result, expected = fit_fleet([task])[0], reference_fit(task, 7)
+    assert result.n_updates == 7 * 4
+    for ours, theirs in zip(
+        jax.tree.leaves(result.params), jax.tree.leaves(expected), strict=True
+    ):
+        np.testing.assert_allclose(ours, theirs, atol=2e-5)
+
+
+def test_same_key_same_bits_alone_in_a_fleet_and_in_another_process():
+    tasks = [
+        FitTask(NET, BetaNLL(beta), X, Y, batch_size=32, max_epochs=5, seed=seed)
+        for beta in (0.0, 0.5)
+        for seed in (0, 1)
+    ]
+    fleet = fit_fleet(tasks, n_jobs=2)
+    assert not same_bits(fleet[0].params, fleet[1].params)
+    assert same_bits(fit_fleet(tasks[2:3])[0].params, fleet[2].params)
+    program = (
+        "import sys, numpy as np, jax\n"
+        f"sys.path.insert(0, {str(__file__).rsplit('/', 1)[0]!r})\n"
+        "from test_fit import *\n"
+        "r = fit(NET, BetaNLL(0.5), X, Y, batch_size=32, max_epochs=5, seed=0)\n"
+        "print(''.join(np.asarray(p).tobytes().hex() "
+        "for p in jax.tree.leaves(r.params)))"
+    )
+    out = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    expected = "".join(
+        np.asarray(leaf).tobytes().hex() for leaf in jax.tree.leaves(fleet[2].params)
+    )
+    assert out.stdout.strip() == expected
+
+
+def test_one_compilation_serves_a_sweep():
+    x, y = regression_data(130)
+    net = MLP(2, (9,))  # a network of its own, so that nothing is cached yet
+    tasks = [
+        FitTask(
+            net,
+            BetaNLL(beta),
+            x[:n],
+            y[:n],
+            validation=(x[n:], y[n:]),
+            optimizer=Adam(rate),
+            batch_size=32,
+            max_epochs=epochs,
+            patience=patience,
+            seed=seed,
+        )
+        for beta, rate, n, epochs, patience, seed in [
+            (0.0, 1e-3, 100, 3, 1, 0),
+            (0.5, 1e-2, 101, 4, 2, 1),
+            ((1.0, 0.0), 3e-3, 97, 5, 3, 2),
+        ]
+    ]
+    before = _loop.n_traces
+    fit_fleet(tasks)
+    fit(net, BetaNLL(0.3), x, y, batch_size=32, max_epochs=2)  # a refit on all rows
+    assert _loop.n_traces == before + 1
+
+
+def test_small_data_sets_of_similar_size_share_a_program():
+    net = MLP(2, (7,))
+    before = _loop.n_traces
+    for n in (50, 53, 56):  # full batches
+        fit(net, MSE(), X[:n], Y[:n], max_epochs=2)
+    assert _loop.n_traces == before + 1
+
+
+def test_vectorized_fleet_agrees_with_threads():
+    tasks = [
+        FitTask(
+            NET,
+            BetaNLL(beta),
+            X[:100],
+            Y[:100],
+            validation=(X[100:], Y[100:]),
+            batch_size=32,
+            max_epochs=epochs,
+            patience=4,
+            seed=seed,
+        )
+        for beta, epochs, seed in [(0.0, 3, 0), (0.5, 9, 1), (1.0, 6, 2)]
+    ]
+    seen = []
+    together = fit_fleet(
+        tasks, vectorize=True, progress=lambda done, total: seen.append((done, total))
+    )
+    for one, other in zip(fit_fleet(tasks), together, strict=True):
+        assert one.n_epochs == other.n_epochs
+        np.testing.assert_allclose(
+            one.predict(X).mean, other.predict(X).mean, atol=1e-3
+        )
+        np.testing.assert_allclose(
+            one.history["validation_nll"], other.history["validation_nll"], rtol=1e-3
+        )
+    assert seen[-1] == (18, 18)
+
+
+def test_history_is_the_validation_score_of_the_current_parameters():
+    arguments = (NET, BetaNLL(0.5), X[:80], Y[:80])
+    validation = (X[80:], Y[80:])
+    long = fit(*arguments, validation=validation, batch_size=40, max_epochs=6)
+    np.testing.assert_array_equal(long.history["epoch"], np.arange(1, 7))
+    for epochs in (2, 6):
+        short = fit(*arguments, batch_size=40, max_epochs=epochs)
+        predictive = short.predict(X[80:])
+        nll = -predictive.log_prob(Y[80:]).mean()
+        mse = np.mean((predictive.mean - Y[80:]) ** 2)
+        row = long.history["epoch"] == epochs
+        np.testing.assert_allclose(long.history["validation_nll"][row], nll, rtol=1e-4)
+        np.testing.assert_allclose(long.history["validation_mse"][row], mse, rtol=1e-4)
+
+
+@pytest.mark.parametrize("validate_every", [1, 3])
+def test_early_stopping_follows_its_history(validate_every):
+    # Pure noise: validation soon gets worse.
+    rng = np.random.default_rng(1)
+    x, y = rng.normal(size=(60, 2)), rng.normal(size=(60, 1))
+    result = fit(
+        MLP(2, (50,)),
+        GaussianNLL(),
+        x[:30],
+        y[:30],
+        validation=(x[30:], y[30:]),
+        optimizer=Adam(0.02),
+        max_epochs=500,
+        patience=5,
+        validate_every=validate_every,
+    )
+    scores = result.history["validation_nll"]
+    best = int(np.argmin(scores))
+    assert result.status == "stopped"
+    assert (
+        result.best_epoch
+        == result.history["epoch"][best]
+        == (best + 1) * validate_every
+    )
+    assert result.best_score == scores[best]
+    assert len(scores) == best + 1 + 5
+    # The selected parameters are those of the best epoch, not of the last one.
+    refit = fit(
+        MLP(2, (50,)),
+        GaussianNLL(),
+        x[:30],
+        y[:30],
+        optimizer=Adam(0.02),
+        max_epochs=result.best_epoch,
+    )
+    assert same_bits(result.params, refit.params)
+    assert not same_bits(result.params, result.last_params)
+
+
+def test_squared_error_selects_by_squared_error():
+    result = fit(NET, MSE(), X[:90], Y[:90], validation=(X[90:], Y[90:]), max_epochs=30)
+    assert result.best_score == result.history["validation_mse"].min()
+
+
+@pytest.mark.parametrize("beta", [0.0, 0.5, 1.0])
+def test_constant_features_converge_to_the_mean_square_residual(beta):
+    # With inputs of zero the network can only learn constants: v = mean r^2.
+    y = np.random.default_rng(0).normal(2.0, 0.5, size=(64, 1))
+    result = fit(
+        MLP(1, (4,)),
+        BetaNLL(beta),
+        np.zeros((64, 1)),
+        y,
+        optimizer=Adam(0.02),
+        max_epochs=2500,
+    )
+    predictive = result.predict(np.zeros((1, 1)))
+    np.testing.assert_allclose(predictive.mean, y.mean(), rtol=1e-3)
+    np.testing.assert_allclose(predictive.variance, y.var(), rtol=1e-3)
+
+
+def test_weights_count_like_repeated_rows():
+    weight = np.ones(60)
+    weight[:20] = 2
+    repeated = np.r_[0:60, 0:20]
+    options = {"max_epochs": 30, "optimizer": SGD(0.05)}
+    weighted = fit(NET, BetaNLL(), X[:60], Y[:60], sample_weight=weight, **options)
+    doubled = fit(NET, BetaNLL(), X[repeated], Y[repeated], **options)
+    np.testing.assert_allclose(
+        weighted.predict(X).mean, doubled.predict(X).mean, atol=1e-4
+    )
+
+
+def test_weight_zero_masks_single_targets():
+    y = np.hstack([Y, -Y])
+    broken, weight = y.copy(), np.ones_like(y)
+    broken[::3, 1], weight[::3, 1] = 1e4, 0
+    options = {"max_epochs": 5, "batch_size": 30}
+    masked = [
+        fit(NET, BetaNLL(), X, targets, sample_weight=weight, **options)
+        for targets in (y, broken)
+    ]
+    assert same_bits(masked[0].params, masked[1].params)
+
+
+@pytest.mark.parametrize(
+    "optimizer",
+    [Adam(0.01), AdamW(0.01, 1e-3), SGD(0.05, 0.9), RMSprop(0.003, 0.9)],
+)
+def test_every_optimizer_learns(optimizer):
+    result = fit(NET, MSE(), X, Y, optimizer=optimizer, max_epochs=150, batch_size=30)
+    losses_ = result.history["train_loss"]
+    assert losses_[-1] < 0.3 * losses_[0]
+
+
+def test_weight_decay_shrinks_weights_but_not_biases():
+    x, y = np.zeros((32, 2)), np.ones((32, 1))
+    options = {"max_epochs": 400, "seed": 1}
+    result = fit(NET, MSE(), x, y, optimizer=AdamW(0.01, 1.0), **options)
+    assert np.abs(result.params[0]["weight"]).max() < 0.1
+    np.testing.assert_allclose(result.predict(x).mean, 1, atol=0.02)
+
+
+def test_divergence_is_reported_and_keeps_the_best_parameters():
+    result = fit(
+        NET,
+        MSE(),
+        X[:90],
+        Y[:90],
+        validation=(X[90:], Y[90:]),
+        optimizer=SGD(1e4),
+        max_epochs=1000,
+    )
+    assert result.status == "diverged"
+    assert result.n_epochs < 1000
+    assert np.all(np.isfinite(result.predict(X).mean))
+
+
+def test_schedules_may_be_longer_than_any_training():
+    # More updates than an int32 can count.
+    result = fit(
+        NET,
+        BetaNLL((1.0, 0.0)),
+        X[:90],
+        Y[:90],
+        validation=(X[90:], Y[90:]),
+        batch_size=10,
+        optimizer=Adam(0.1),
+        max_epochs=2**31 - 1,
+        patience=3,
+    )
+    assert result.status == "stopped"
+
+
+def test_long_histories_are_complete():
+    n = _loop.HISTORY_CAPACITY + 10
+    result = fit(MLP(2, (2,)), MSE(), X[:20], Y[:20], max_epochs=n)
+    np.testing.assert_array_equal(result.history["epoch"], np.arange(1, n + 1))
+
+
+def test_interrupting_one_fit_stops_the_fleet():
+    def interrupt(done, total):
+        raise KeyboardInterrupt
+
+    tasks = [FitTask(NET, MSE(), X, Y, max_epochs=10**8, seed=s) for s in range(3)]
+    with pytest.raises(KeyboardInterrupt):
+        fit_fleet(tasks, n_jobs=2, progress=interrupt)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"x": X[:0], "y": Y[:0]}, "training data is empty"),
+        ({"x": X[:1], "y": Y[:1]}, "at least 2 rows, got 1"),
+        ({"y": Y[:-1]}, "equally many rows, got 120 and 119"),
+        ({"x": X * np.nan}, "inputs must be finite"),
+        ({"batch_size": 121}, "batch_size is larger than the training data: 121 > 120"),
+        ({"batch_size": 0}, "batch_size must be at least 1, got 0"),
+        ({"max_epochs": 0}, "max_epochs must be at least 1, got 0"),
+        ({"patience": 0, "validation": (X, Y)}, "patience must be at least 1"),
+        ({"patience": 5}, "patience needs validation data"),
+        ({"validate_every": 0}, "validate_every must be at least 1"),
+        ({"validation": (X[:, :1], Y)}, "validation inputs .* got 2 and 1"),
+        ({"validation": (X, np.hstack([Y, Y]))}, "validation targets .* got 1 and 2"),
+        ({"validation": (X[:3], Y[:3] * np.inf)}, "validation data targets"),
+        ({"net": MLP(3)}, "network expects 3 inputs, the training data has 2"),
+        ({"objective": "gauss"}, "objective must be one of"),
+    ],
+)
+def test_bad_input_is_refused_before_compilation(changes, message):
+    before = _loop.n_traces
+    arguments = {"net": NET, "objective": "nll", "x": X, "y": Y, **changes}
+    with pytest.raises(ValueError, match=message):
+        fit(**arguments)
+    assert _loop.n_traces == before
+
+
+@pytest.mark.parametrize("value", [-1e-3, float("nan"), float("inf")])
+def test_bad_learning_rates_are_refused(value):
+    with pytest.raises(ValueError, match="learning_rate must be finite"):
+        Adam(value)
+
+
+def test_prediction_checks_its_input():
+    result = fit(NET, MSE(), X, Y, max_epochs=1)
+    with pytest.raises(ValueError, match=r"shape \(n, 2\), got \(5, 3\)"):
+        result.predict(np.zeros((5, 3)))
+
+
+def test_n_jobs_must_be_positive():
+    with pytest.raises(ValueError, match="n_jobs must be at least 1, got 0"):
+        fit_fleet([], n_jobs=0)
+
+
+def test_epochs_for_counts_whole_batches():
+    assert epochs_for(20_000, n_samples=741, batch_size=256) == 10_000
+    assert epochs_for(5, n_samples=300, batch_size=100) == 2
