@@ -1,0 +1,197 @@
+"""Last layers that turn features into the parameters of a distribution."""
+
+from __future__ import annotations
+
+import math
+from contextlib import AbstractContextManager, nullcontext
+
+import torch
+from torch import Tensor, nn
+
+from betanll.torch._precision import at_least_float32
+
+_MIN_SHAPE, _MAX_SHAPE = 1.001, 1000.0
+# The rates that give the smallest shape a variance of 1e-8 and the largest one 1000,
+# the variance being rate / (shape - 1).
+_MIN_RATE = (_MIN_SHAPE - 1) * 1e-8
+_MAX_RATE = (_MAX_SHAPE - 1) * 1000.0
+
+
+class GaussianHead(nn.Module):
+    r"""Linear maps from features to the mean and the variance of a Gaussian.
+
+    .. math:: v = \min\left( \mathrm{softplus}(z + c) + v_\min,\; v_\max \right)
+
+    The floor is added, so that the variance keeps a gradient however small it gets. The
+    ceiling is hard: above it the gradient is zero. The offset c makes the variance 1 at
+    z = 0, about which the head starts; standardise the targets.
+
+    Parameters
+    ----------
+    in_features : int
+        Number of features.
+    out_features : int
+        Number of targets.
+    min_variance : float, default=1e-8
+        Floor of the variance, between 0 and 1.
+    max_variance : float, default=1000.0
+        Ceiling of the variance, above 1.
+    detach_variance : bool, default=False
+        Cut the gradient from the variance to the features, so that with
+        :class:`FaithfulNLLLoss` the network before the head is trained on the squared
+        error alone.
+
+    Notes
+    -----
+    Biases start at zero and weights from the Xavier-uniform distribution of each map.
+
+    Under autocast the head computes in float32, because half precision cannot hold the
+    floor and rounds the mean to two or three digits; a head converted to half precision
+    still returns float32.
+
+    Examples
+    --------
+    >>> import torch
+    >>> head = GaussianHead(16, 2)
+    >>> mean, variance = head(torch.zeros(5, 16))
+    >>> mean.shape, variance.shape
+    (torch.Size([5, 2]), torch.Size([5, 2]))
+    >>> variance[0].tolist()
+    [1.0, 1.0]
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        *,
+        min_variance: float = 1e-8,
+        max_variance: float = 1000.0,
+        detach_variance: bool = False,
+    ) -> None:
+        super().__init__()
+        if not 0 < min_variance < 1 < max_variance:
+            raise ValueError(
+                "min_variance and max_variance must lie on either side of the initial "
+                f"variance 1 and be positive, got {min_variance} and {max_variance}"
+            )
+        self.min_variance = min_variance
+        self.max_variance = max_variance
+        self.detach_variance = detach_variance
+        self.mean = nn.Linear(in_features, out_features)
+        self.pre_variance = nn.Linear(in_features, out_features)
+        self._offset = _inverse_softplus(1 - min_variance)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw the weights anew and set the biases to zero."""
+        _initialise(self.mean)
+        _initialise(self.pre_variance)
+
+    def forward(self, features: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the mean and the variance.
+
+        Parameters
+        ----------
+        features : tensor of shape (..., in_features)
+
+        Returns
+        -------
+        mean, variance : tensor of shape (..., out_features)
+        """
+        mean = _linear_in_full_precision(self.mean, features)
+        z = _linear_in_full_precision(
+            self.pre_variance, features.detach() if self.detach_variance else features
+        )
+        variance = _between(z + self._offset, self.min_variance, self.max_variance)
+        return mean, variance
+
+    def extra_repr(self) -> str:
+        """Return the settings to be printed."""
+        return (
+            f"min_variance={self.min_variance}, max_variance={self.max_variance}, "
+            f"detach_variance={self.detach_variance}"
+        )
+
+
+class StudentTHead(nn.Module):
+    r"""One linear map from features to mean, Gamma shape and Gamma rate.
+
+    .. math:: a = \min\left( \mathrm{softplus}(z_a) + 1.001,\; 1000 \right), \qquad
+        b = \min\left( \mathrm{softplus}(z_b + c) + 10^{-11},\; 999000 \right)
+
+    A target then follows a Student t with :math:`2a` degrees of freedom, scale
+    :math:`\sqrt{b/a}` and variance :math:`b / (a - 1)`, which is 1 at
+    :math:`z_a = z_b = 0`: standardise the targets.
+
+    Parameters
+    ----------
+    in_features : int
+        Number of features.
+    out_features : int
+        Number of targets.
+
+    Notes
+    -----
+    Initialisation and half precision are those of :class:`GaussianHead`.
+
+    Examples
+    --------
+    >>> import torch
+    >>> mean, shape, rate = StudentTHead(16, 2)(torch.zeros(5, 16))
+    >>> torch.allclose(rate / (shape - 1), torch.ones(5, 2))
+    True
+    """
+
+    def __init__(self, in_features: int, out_features: int) -> None:
+        super().__init__()
+        self.linear = nn.Linear(in_features, 3 * out_features)
+        self._rate_offset = _inverse_softplus(math.log(2) + _MIN_SHAPE - 1 - _MIN_RATE)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw the weights anew and set the biases to zero."""
+        _initialise(self.linear)
+
+    def forward(self, features: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the mean, the shape and the rate.
+
+        Parameters
+        ----------
+        features : tensor of shape (..., in_features)
+
+        Returns
+        -------
+        mean, shape, rate : tensor of shape (..., out_features)
+        """
+        raw = _linear_in_full_precision(self.linear, features)
+        mean, z_shape, z_rate = raw.chunk(3, dim=-1)
+        shape = _between(z_shape, _MIN_SHAPE, _MAX_SHAPE)
+        rate = _between(z_rate + self._rate_offset, _MIN_RATE, _MAX_RATE)
+        return mean, shape, rate
+
+
+def _between(z: Tensor, floor: float, ceiling: float) -> Tensor:
+    return (nn.functional.softplus(z) + floor).clamp(max=ceiling)
+
+
+def _inverse_softplus(value: float) -> float:
+    return math.log(math.expm1(value))
+
+
+def _initialise(linear: nn.Linear) -> None:
+    nn.init.xavier_uniform_(linear.weight)
+    nn.init.zeros_(linear.bias)
+
+
+def _linear_in_full_precision(linear: nn.Linear, features: Tensor) -> Tensor:
+    dtype = torch.promote_types(features.dtype, linear.weight.dtype)
+    with _no_autocast(features.device.type):
+        output: Tensor = linear(features.to(dtype))
+    return at_least_float32(output)
+
+
+def _no_autocast(device_type: str) -> AbstractContextManager[object]:
+    if torch.amp.is_autocast_available(device_type):
+        return torch.autocast(device_type, enabled=False)
+    return nullcontext()
