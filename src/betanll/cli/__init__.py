@@ -1,0 +1,58 @@
+"""The command line; a command's module is imported only when the command runs."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+import click
+
+from betanll._version import __version__
+
+# Name, module and one-line help: the overview must not import the commands.
+_COMMANDS = {
+    "bench": "Time updates next to a plain PyTorch loop and the matmul peak.",
+    "demo": "The pitfall and the cure on a sine, with a picture to open.",
+}
+
+
+class _LazyGroup(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in _COMMANDS:
+            return None
+        command = importlib.import_module(f"betanll.cli.{name}").command
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(
+        self, ctx: click.Context, formatter: click.HelpFormatter
+    ) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted(_COMMANDS.items()))
+
+
+@click.group(cls=_LazyGroup)
+@click.version_option(__version__, prog_name="betanll")
+def cli() -> None:
+    """Regression with trustworthy uncertainty."""
+
+
+def main(arguments: list[str] | None = None) -> Any:
+    """Run the command line; faults of the input end in one line and exit code 2."""
+    try:
+        cli.main(arguments, prog_name="betanll", standalone_mode=False)
+    except click.exceptions.Exit as exit_:
+        sys.exit(exit_.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except (ValueError, OSError) as error:
+        click.echo(f"betanll: {error}", err=True)
+        sys.exit(2)
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("betanll: interrupted", err=True)
+        sys.exit(130)

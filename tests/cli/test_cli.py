@@ -1,0 +1,115 @@
+import json
+import subprocess
+import sys
+
+import pytest
+
+from betanll.cli import main
+
+
+def run(*arguments):
+    """Return the exit code of the command line."""
+    try:
+        main([*arguments])
+    except SystemExit as exit_:
+        return exit_.code
+    return 0
+
+
+def modules_after(code):
+    """Return the names of the modules that a fresh interpreter has after `code`."""
+    program = f"{code}\nimport sys\nprint(*sys.modules)"
+    out = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    return set(out.stdout.split())
+
+
+def test_importing_and_help_load_no_framework():
+    heavy = {"jax", "torch", "pandas", "sklearn", "scipy", "matplotlib"}
+    assert not heavy & modules_after("import betanll")
+    # `--help` of the program and of a command
+    for arguments in (["--help"], ["bench", "--help"], ["demo", "--help"]):
+        code = (
+            "from betanll.cli import main\n"
+            f"try: main({arguments!r})\nexcept SystemExit as e: assert not e.code"
+        )
+        assert not heavy & modules_after(code)
+
+
+def test_overview_lists_every_command(capsys):
+    assert run("--help") == 0
+    out = capsys.readouterr().out
+    assert "demo" in out
+    assert "bench" in out
+
+
+def test_version(capsys):
+    assert run("--version") == 0
+    assert "betanll, version 0." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nope"], "No such command 'nope'"),
+        (["demo", "--updates", "3"], "'--updates': 3 is not in the range"),
+        (["bench", "--network", "resnet"], "'resnet' is not one of"),
+        (["bench", "--objectives", "--network", "uci", "--network", "fpp"], "one"),
+    ],
+)
+def test_bad_usage_ends_with_code_2(arguments, message, capsys):
+    assert run(*arguments) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_demo_trains_and_writes_a_picture(tmp_path, capsys):
+    out = tmp_path / "deep" / "demo"
+    assert run("demo", "--updates", "200", "--out", str(out)) == 0
+    printed = capsys.readouterr().out
+    assert "beta-NLL, beta = 0.5" in printed
+    assert [path.name for path in out.iterdir()] == ["sine.png"]
+    assert (out / "sine.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_unwritable_output_is_one_line(tmp_path, capsys):
+    blocker = tmp_path / "file"
+    blocker.write_text("in the way")
+    out = str(blocker / "demo")
+    assert run("demo", "--updates", "100", "--out", out) == 2
+    err = capsys.readouterr().err
+    assert str(blocker) in err
+    assert "Traceback" not in err
+
+
+def test_interruption_has_its_own_code(monkeypatch, capsys):
+    from betanll import training
+
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(training, "fit_fleet", interrupted)
+    assert run("demo") == 130
+    assert capsys.readouterr().err.strip() == "betanll: interrupted"
+
+
+def test_bench_prints_a_table_and_json(capsys):
+    options = ["bench", "--network", "uci", "--rounds", "1", "--seconds", "0.01"]
+    assert run(*options) == 0
+    assert "of matmul peak" in capsys.readouterr().out
+    assert run(*options, "--json") == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    assert list(row) == [
+        "network",
+        "ours_one_core_us",
+        "ours_us",
+        "torch_eager_us",
+        "ratio",
+        "matmul_fraction",
+    ]
+    assert row["network"] == "uci"
+    assert 0 < row["ours_us"] < 1e6
+    assert 0 < row["matmul_fraction"] < 1
+    if row["torch_eager_us"] is not None:
+        ratio = row["torch_eager_us"] / row["ours_us"]
+        assert row["ratio"] == pytest.approx(ratio)
