@@ -1,0 +1,12 @@
+"""Predictive distributions over NumPy arrays: `Normal`, `StudentT`, `Mixture`.
+
+Each holds one univariate distribution per array element. All have the same members,
+so code that consumes predictions never asks which class it was given.
+"""
+
+from betanll.distributions._base import Distribution
+from betanll.distributions._mixture import Mixture
+from betanll.distributions._normal import Normal
+from betanll.distributions._student_t import StudentT
+
+__all__ = ["Distribution", "Mixture", "Normal", "StudentT"]

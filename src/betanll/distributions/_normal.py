@@ -1,0 +1,81 @@
+"""The normal distribution."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import ndtr, ndtri
+
+from betanll.distributions._base import (
+    HALF_LOG_2PI,
+    Array,
+    Distribution,
+    Seed,
+    affine_arguments,
+    as_array,
+    positive,
+    set_fields,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Normal(Distribution):
+    """Independent Gaussians.
+
+    Parameters
+    ----------
+    mean, std : arrays of one shape
+        ``std`` must be positive and finite.
+
+    Examples
+    --------
+    >>> prediction = Normal(mean=[1.0, 2.0], std=[0.5, 1.0])
+    >>> prediction.quantile([0.5, 0.975]).round(2)
+    array([[1.  , 1.98],
+           [2.  , 3.96]])
+    >>> prediction.affine(scale=10.0, shift=3.0).std
+    array([ 5., 10.])
+    """
+
+    mean: Array
+    std: Array
+
+    def __post_init__(self) -> None:
+        set_fields(self, mean=as_array(self.mean), std=positive("std", self.std))
+
+    @classmethod
+    def from_variance(cls, mean: ArrayLike, variance: ArrayLike) -> Self:
+        """Build from a variance instead of a standard deviation."""
+        return cls(as_array(mean), np.sqrt(positive("variance", variance)))
+
+    @property
+    def variance(self) -> Array:
+        return self.std**2
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.mean.shape
+
+    def _log_prob(self, value: Array) -> Array:
+        z = (value - self.mean) / self.std
+        return -0.5 * z**2 - np.log(self.std) - HALF_LOG_2PI
+
+    def _tail(self, value: Array, sign: int) -> Array:
+        return as_array(ndtr(sign * (value - self.mean) / self.std))
+
+    def _quantile(self, level: float) -> Array:
+        return as_array(self.mean + self.std * ndtri(level))
+
+    def sample(self, n_samples: int, *, rng: Seed) -> Array:
+        noise = np.random.default_rng(rng).standard_normal((n_samples, *self.shape))
+        return self.mean + self.std * noise
+
+    def affine(self, scale: ArrayLike, shift: ArrayLike) -> Self:
+        scale, shift = affine_arguments(scale, shift, self.shape)
+        return type(self)(scale * self.mean + shift, scale * self.std)
+
+    def __getitem__(self, index: Any) -> Self:
+        return type(self)(self.mean[index], self.std[index])
