@@ -1,6 +1,8 @@
 import json
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -82,15 +84,23 @@ def test_unwritable_output_is_one_line(tmp_path, capsys):
     assert "Traceback" not in err
 
 
-def test_interruption_has_its_own_code(monkeypatch, capsys):
-    from betanll import training
-
-    def interrupted(*args, **kwargs):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(training, "fit_fleet", interrupted)
-    assert run("demo") == 130
-    assert capsys.readouterr().err.strip() == "betanll: interrupted"
+def test_ctrl_c_stops_a_training_and_leaves_nothing(tmp_path):
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-c", "from betanll.cli import main; main()"),
+            *("demo", "--updates", str(10**9), "--out", str(tmp_path / "demo")),
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert "Training" in process.stdout.readline()
+    time.sleep(4)  # compiling or training: either must give way
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert err.strip() == "betanll: interrupted"
+    assert not list(tmp_path.iterdir())
 
 
 def test_bench_prints_a_table_and_json(capsys):

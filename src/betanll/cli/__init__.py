@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import sys
-from typing import Any
 
 import click
 
@@ -41,18 +40,25 @@ def cli() -> None:
     """Regression with trustworthy uncertainty."""
 
 
-def main(arguments: list[str] | None = None) -> Any:
+def main(arguments: list[str] | None = None) -> None:
     """Run the command line; faults of the input end in one line and exit code 2."""
+    # Leave outside the handlers: an exception that is still alive keeps arrays alive,
+    # and JAX crashes when they outlast it at the end of the process.
+    sys.exit(_exit_code(arguments))
+
+
+def _exit_code(arguments: list[str] | None) -> int:
     try:
         cli.main(arguments, prog_name="betanll", standalone_mode=False)
     except click.exceptions.Exit as exit_:
-        sys.exit(exit_.exit_code)
+        return exit_.exit_code
     except click.ClickException as error:
         error.show()
-        sys.exit(2)
+        return 2
     except (ValueError, OSError) as error:
         click.echo(f"betanll: {error}", err=True)
-        sys.exit(2)
+        return 2
     except (KeyboardInterrupt, click.Abort):
         click.echo("betanll: interrupted", err=True)
-        sys.exit(130)
+        return 130
+    return 0

@@ -10,6 +10,10 @@ import numpy.typing as npt
 Array = npt.NDArray[np.float64]
 
 
+#: Standard deviation of the noise on the sine.
+SINE_NOISE = 0.01
+
+
 class Samples(NamedTuple):
     """Inputs and targets, ``(n, n_columns)`` each."""
 
@@ -17,12 +21,12 @@ class Samples(NamedTuple):
     y: Array
 
 
-def sine(n: int = 1000, *, noise: float = 0.01, seed: int = 0) -> Samples:
+def sine(n: int = 1000, *, noise: float = SINE_NOISE, seed: int = 0) -> Samples:
     """Return the sine on which the Gaussian likelihood gets stuck.
 
-    Six periods of :math:`y = 0.4 \\sin(2 \\pi x)` on equally spaced points of [0, 12]
-    with little, constant noise (Seitzer et al. 2022, section 3). Evaluate with another
-    seed: the inputs stay the same.
+    Twelve periods of :math:`y = 0.4 \\sin(2 \\pi x)` on equally spaced points of
+    [0, 12] with little, constant noise (Seitzer et al. 2022, section 3). Evaluate with
+    another seed: the inputs stay the same.
 
     Examples
     --------
