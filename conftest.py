@@ -11,6 +11,8 @@ from importlib.util import find_spec
 os.environ["JAX_NUMPY_RANK_PROMOTION"] = "raise"
 os.environ["JAX_NUMPY_DTYPE_PROMOTION"] = "strict"
 os.environ["MPLBACKEND"] = "Agg"
+# Every test compiles for itself; none writes to the user's cache.
+os.environ["JAX_COMPILATION_CACHE_DIR"] = ""
 
 # Doctests of optional parts are collected only where their dependency is installed.
 OPTIONAL = {"torch": "src/betanll/torch"}

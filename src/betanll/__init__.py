@@ -11,7 +11,16 @@ from typing import Any
 
 from betanll._version import __version__
 
-_MODULES = ("distributions", "losses", "nets", "objectives", "training")
+_MODULES = (
+    "bench",
+    "datasets",
+    "distributions",
+    "losses",
+    "metrics",
+    "nets",
+    "objectives",
+    "training",
+)
 
 __all__ = ["__version__", *_MODULES]
 

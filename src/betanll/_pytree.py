@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from numbers import Real
 from typing import Any
 
 import jax
+
+
+def _as_float(value: Any) -> Any:
+    """Return numbers as floats: an int or a NumPy scalar would compile anew."""
+    return float(value) if isinstance(value, Real) else value
 
 
 def register(
@@ -23,7 +29,9 @@ def register(
     static = [field.name for field in fields if not is_traced(field)]
 
     def flatten(instance: Any) -> tuple[list[Any], tuple[Any, ...]]:
-        leaves = [leaf(getattr(instance, name)) for name in traced]
+        leaves = [
+            jax.tree.map(_as_float, leaf(getattr(instance, name))) for name in traced
+        ]
         return leaves, tuple(getattr(instance, name) for name in static)
 
     def unflatten(auxiliary: tuple[Any, ...], leaves: Any) -> Any:

@@ -587,3 +587,20 @@ def test_scalar_distributions_have_no_length():
     for distribution in one_of_each(()):
         with pytest.raises(TypeError, match="no length"):
             len(distribution)
+
+
+def test_whitening_and_back_leaves_the_error_as_it_is():
+    from betanll.metrics import log_likelihood, rmse
+
+    rng = np.random.default_rng(0)
+    target, scale, shift = rng.normal(size=(30, 2)), [0.01, 300.0], [5.0, -1e3]
+    prediction = Normal(target + 0.1, np.full((30, 2), 0.2))
+    original = prediction.affine(scale, shift)
+    in_units = target * scale + shift
+    np.testing.assert_allclose(
+        rmse((original.mean - shift) / scale, target), rmse(prediction.mean, target)
+    )
+    np.testing.assert_allclose(
+        log_likelihood(original, in_units),
+        log_likelihood(prediction, target) - np.log(scale).sum(),
+    )

@@ -141,6 +141,50 @@ def test_bad_beta_is_refused(beta):
         BetaNLL(beta=beta)
 
 
+def test_the_constant_of_the_density_moves_no_weight(getkey):
+    net = MLP(2, (8,))
+    params = net.init([1, 1], key=getkey())
+    inputs = jax.random.normal(getkey(), (2, 20))
+    target = jax.random.normal(getkey(), (1, 20))
+
+    def loss(params, full):
+        raw = net.apply(params, inputs).reshape(2, 1, 20)
+        mean, variance = BetaNLL().parameters(raw)
+        return jnp.sum(losses.beta_nll(mean, variance, target, beta=0.5, full=full))
+
+    with_constant, without = (jax.grad(loss)(params, full) for full in (True, False))
+    for one, other in zip(
+        jax.tree.leaves(with_constant), jax.tree.leaves(without), strict=True
+    ):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-5)
+
+
+def test_classes_and_undecorated_classes():
+    assert get(BetaNLL) == BetaNLL()
+
+    class Undecorated(BetaNLL):
+        pass
+
+    with pytest.raises(TypeError, match="Undecorated needs the decorator @objective"):
+        get(Undecorated())
+
+
+@pytest.mark.parametrize("ceiling", [-1.0, 0.5, float("nan")])
+def test_bad_ceilings_are_refused(ceiling):
+    with pytest.raises(ValueError, match="max_variance must exceed"):
+        BetaNLL(max_variance=ceiling)
+
+
+def test_traced_fields_of_ones_own_share_a_compilation():
+    # Also in a module whose annotations are not strings, like this one.
+    @objectives.objective
+    class Weighted(objectives.MSE):
+        factor: objectives.Schedule = objectives.traced(default=1.0)
+
+    assert jax.tree.structure(Weighted(2)) == jax.tree.structure(Weighted((0.1, 1.0)))
+    assert jax.tree.leaves(Weighted(2)) == [2.0, 2.0]
+
+
 def test_an_objective_of_ones_own_takes_a_few_lines(getkey):
     @objectives.objective
     class Laplace(objectives.FixedVariance):

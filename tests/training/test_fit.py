@@ -141,7 +141,10 @@ def test_one_compilation_serves_a_sweep():
         )
         for beta, rate, n, epochs, patience, seed in [
             (0.0, 1e-3, 100, 3, 1, 0),
-            (0.5, 1e-2, 101, 4, 2, 1),
+            (0.5, np.float64(1e-2), 101, 4, 2, 1),
+            (1, 1e-2, 100, 3, 2, 1),
+            (np.float32(0.5), 1, 100, 3, 2, 1),
+            ((1, 0.5), 1e-2, 100, 3, 2, 1),
             ((1.0, 0.0), 3e-3, 97, 5, 3, 2),
         ]
     ]
@@ -280,7 +283,7 @@ def test_weights_count_like_repeated_rows():
 def test_weight_zero_masks_single_targets():
     y = np.hstack([Y, -Y])
     broken, weight = y.copy(), np.ones_like(y)
-    broken[::3, 1], weight[::3, 1] = 1e4, 0
+    broken[::3, 1], weight[::3, 1] = 1e37, 0
     options = {"max_epochs": 5, "batch_size": 30}
     masked = [
         fit(NET, BetaNLL(), X, targets, sample_weight=weight, **options)
@@ -308,18 +311,32 @@ def test_weight_decay_shrinks_weights_but_not_biases():
 
 
 def test_divergence_is_reported_and_keeps_the_best_parameters():
+    # A learning rate just too large: the first epochs improve, then it blows up.
+    linear = MLP(1, ())
+    x = np.concatenate([np.full((50, 1), 0.1), np.full((50, 1), 1.5)])
     result = fit(
-        NET,
+        linear,
         MSE(),
-        X[:90],
-        Y[:90],
-        validation=(X[90:], Y[90:]),
-        optimizer=SGD(1e4),
-        max_epochs=1000,
+        x,
+        x,
+        validation=(x[:50], x[:50]),
+        optimizer=SGD(0.95),
+        max_epochs=10**5,
     )
     assert result.status == "diverged"
-    assert result.n_epochs < 1000
-    assert np.all(np.isfinite(result.predict(X).mean))
+    assert 0 < result.best_epoch < result.n_epochs < 10**5
+    assert np.all(np.isfinite(result.predict(x).mean))
+
+
+@pytest.mark.parametrize("validation", [None, (X[90:], Y[90:])])
+@pytest.mark.parametrize("objective", [MSE(), GaussianNLL()])
+def test_a_fit_without_usable_parameters_does_not_predict(objective, validation):
+    result = fit(
+        NET, objective, X, Y, validation=validation, optimizer=SGD(1e30), max_epochs=9
+    )
+    assert result.status == "diverged"
+    with pytest.raises(ValueError, match=r"diverged in epoch \d .* whiten the data"):
+        result.predict(X)
 
 
 def test_schedules_may_be_longer_than_any_training():
@@ -339,7 +356,8 @@ def test_schedules_may_be_longer_than_any_training():
 
 
 def test_long_histories_are_complete():
-    n = _loop.HISTORY_CAPACITY + 10
+    # Each return to Python doubles the epochs asked for, as these are so quick.
+    n = 40 * _loop.HISTORY_CAPACITY + 10
     result = fit(MLP(2, (2,)), MSE(), X[:20], Y[:20], max_epochs=n)
     np.testing.assert_array_equal(result.history["epoch"], np.arange(1, n + 1))
 
@@ -369,6 +387,11 @@ def test_interrupting_one_fit_stops_the_fleet():
         ({"validation": (X[:, :1], Y)}, "validation inputs .* got 2 and 1"),
         ({"validation": (X, np.hstack([Y, Y]))}, "validation targets .* got 1 and 2"),
         ({"validation": (X[:3], Y[:3] * np.inf)}, "validation data targets"),
+        ({"batch_size": 5.5}, "batch_size must be an integer, got 5.5"),
+        ({"max_epochs": 2**31}, "max_epochs must be at most 2147483647"),
+        ({"seed": 2**32}, "seed must be at most 4294967295"),
+        ({"validation": (X,)}, r"validation must be \(x, y\) or .* got 1 elements"),
+        ({"optimizer": "adam"}, "optimizer must be an Optimizer, got 'adam'"),
         ({"net": MLP(3)}, "network expects 3 inputs, the training data has 2"),
         ({"objective": "gauss"}, "objective must be one of"),
     ],
@@ -391,6 +414,8 @@ def test_prediction_checks_its_input():
     result = fit(NET, MSE(), X, Y, max_epochs=1)
     with pytest.raises(ValueError, match=r"shape \(n, 2\), got \(5, 3\)"):
         result.predict(np.zeros((5, 3)))
+    with pytest.raises(ValueError, match=r"inputs must be finite .* row 1, column 0"):
+        result.predict([[0.0, 0.0], [np.nan, 0.0]])
 
 
 def test_n_jobs_must_be_positive():
@@ -401,3 +426,13 @@ def test_n_jobs_must_be_positive():
 def test_epochs_for_counts_whole_batches():
     assert epochs_for(20_000, n_samples=741, batch_size=256) == 10_000
     assert epochs_for(5, n_samples=300, batch_size=100) == 2
+    assert epochs_for(5, n_samples=30, batch_size=100) == 5
+
+
+def test_a_fleet_on_one_data_set_holds_it_once():
+    shared = {}
+    fits = [
+        prepare(FitTask(NET, MSE(), X, Y, validation=(X, Y), seed=s), shared)
+        for s in (0, 1)
+    ]
+    assert fits[0].rows is fits[1].rows

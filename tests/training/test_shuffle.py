@@ -18,7 +18,8 @@ def padded_permutation(key, grid):
 @given(n=st.integers(1, 10**7))
 def test_grid_is_nearly_exact(n):
     _, n_columns, n_rows = grid_for(n)
-    assert n <= n_columns * n_rows < n + n_columns
+    assert n <= n_columns * n_rows < max(65, n + n_columns)
+    assert min(n_columns, n_rows) >= 8
     assert n_columns <= 2**16
     assert n_rows <= 2**16
 
@@ -45,7 +46,7 @@ def test_places_can_be_asked_for_in_parts():
     np.testing.assert_array_equal(part, whole[30:50])
 
 
-@pytest.mark.parametrize("n", [24, 31])
+@pytest.mark.parametrize("n", [3, 5, 13, 31, 67])
 def test_places_and_pairs_are_uniform(n):
     grid = grid_for(n)
     n_draws = 40_000
@@ -60,7 +61,7 @@ def test_places_and_pairs_are_uniform(n):
     # distant places: chi-square against uniform, at the 1e-4 level.
     first = np.bincount(orders[:, 0], minlength=n)
     assert scipy.stats.chisquare(first).pvalue > 1e-4
-    for i, j in [(0, 1), (2, n - 3)]:
+    for i, j in [(0, 1), (0, n - 1)]:
         pairs = np.bincount(orders[:, i] * n + orders[:, j], minlength=n * n)
         possible = pairs.reshape(n, n)[~np.eye(n, dtype=bool)]
         assert possible.sum() == n_draws

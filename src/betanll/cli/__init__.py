@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
+from pathlib import Path
 
 import click
 
@@ -14,6 +16,9 @@ _COMMANDS = {
     "bench": "Time updates next to a plain PyTorch loop and the matmul peak.",
     "demo": "The pitfall and the cure on a sine, with a picture to open.",
 }
+
+
+INTERRUPTED = 130
 
 
 class _LazyGroup(click.Group):
@@ -38,13 +43,37 @@ class _LazyGroup(click.Group):
 @click.version_option(__version__, prog_name="betanll")
 def cli() -> None:
     """Regression with trustworthy uncertainty."""
+    _keep_compiled_programs()
+
+
+def _keep_compiled_programs() -> None:
+    """Let JAX find the programs of earlier runs, unless the user has set this up.
+
+    By environment variables, because JAX is not imported yet, and on the command line
+    only: a library does not change the settings of its host.
+    """
+    if "JAX_COMPILATION_CACHE_DIR" in os.environ:
+        return
+    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    folder = caches / "betanll" / "jax"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return
+    os.environ["JAX_COMPILATION_CACHE_DIR"] = str(folder)
+    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.3")
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; faults of the input end in one line and exit code 2."""
-    # Leave outside the handlers: an exception that is still alive keeps arrays alive,
-    # and JAX crashes when they outlast it at the end of the process.
-    sys.exit(_exit_code(arguments))
+    code = _exit_code(arguments)
+    if code == INTERRUPTED:
+        # JAX may crash when it is torn down after an interruption; nothing is left to
+        # clean up.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)
 
 
 def _exit_code(arguments: list[str] | None) -> int:
@@ -60,5 +89,5 @@ def _exit_code(arguments: list[str] | None) -> int:
         return 2
     except (KeyboardInterrupt, click.Abort):
         click.echo("betanll: interrupted", err=True)
-        return 130
+        return INTERRUPTED
     return 0

@@ -26,6 +26,20 @@ def written_atomically(path: Path) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
+def check_writable(folder: Path) -> None:
+    """Raise an ``OSError`` if files cannot be put into `folder`, which need not exist.
+
+    To be called before the work whose result goes there.
+    """
+    existing = folder
+    while not existing.exists() and existing != existing.parent:
+        existing = existing.parent
+    if not existing.is_dir():
+        raise NotADirectoryError(f"{existing} is not a folder")
+    if not os.access(existing, os.W_OK):
+        raise PermissionError(f"{existing} is not writable")
+
+
 def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)

@@ -16,7 +16,7 @@ import click
     show_default=True,
     help="Folder for the picture.",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True)
 @click.option(
     "--updates",
     type=click.IntRange(min=100),
@@ -27,13 +27,14 @@ import click
 def command(out: Path, seed: int, updates: int) -> None:
     """Train NLL and beta-NLL on a sine and show what each has learnt."""
     from betanll import datasets
-    from betanll.cli._files import written_atomically
+    from betanll.cli._files import check_writable, written_atomically
     from betanll.metrics import log_likelihood, rmse
     from betanll.nets import MLP
     from betanll.objectives import BetaNLL, GaussianNLL
     from betanll.reports import sine_figure
     from betanll.training import Adam, FitTask, epochs_for, fit_fleet
 
+    check_writable(out)
     x, y = datasets.sine(seed=0)
     test_y = datasets.sine(seed=1).y
     click.echo(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from betanll.objectives._base import Objective, objective
+from betanll.objectives._base import Objective, Schedule, at, objective, traced
 from betanll.objectives._gaussian import (
     CRPS,
     MSE,
@@ -36,8 +36,8 @@ OBJECTIVES: dict[str, Callable[[], Objective]] = {
 }
 
 
-def get(name: str | Objective) -> Objective:
-    """Return the objective of that name; an objective is returned unchanged.
+def get(name: str | Objective | type[Objective]) -> Objective:
+    """Return the objective of that name or class; an objective is returned unchanged.
 
     Examples
     --------
@@ -46,7 +46,11 @@ def get(name: str | Objective) -> Objective:
     >>> get("vbem-star")
     VBEM(trainable=True)
     """
+    if isinstance(name, type) and issubclass(name, Objective):
+        name = name()
     if isinstance(name, Objective):
+        if "__dataclass_fields__" not in vars(type(name)):
+            raise TypeError(f"{type(name).__name__} needs the decorator @objective")
         return name
     if name not in OBJECTIVES:
         raise ValueError(
@@ -68,7 +72,10 @@ __all__ = [
     "MomentMatching",
     "NaturalGaussian",
     "Objective",
+    "Schedule",
     "StudentT",
+    "at",
     "get",
     "objective",
+    "traced",
 ]

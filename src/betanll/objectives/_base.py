@@ -88,15 +88,23 @@ class Objective:
         return self.loss(self.parameters(forward(inputs)), target, progress)
 
 
-@dataclass_transform(frozen_default=True)
+def traced(*, default: Any) -> Any:
+    """Declare a field of an objective whose values share one compilation.
+
+    The field holds a number or a (start, end) pair; read it with :func:`at`.
+    """
+    return dataclasses.field(default=default, metadata={"traced": True})
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(traced, dataclasses.field))
 def objective(cls: type[ObjectiveClass]) -> type[ObjectiveClass]:
     """Make a class a frozen dataclass and a JAX pytree.
 
-    Fields annotated ``Schedule`` are traced, always as a (start, end) pair: all their
-    values share one compilation. The other fields and the class are static.
+    Fields declared with :func:`traced` are leaves, always as a (start, end) pair. The
+    other fields and the class are static.
     """
     decorated = dataclasses.dataclass(frozen=True)(cls)
-    _pytree.register(decorated, lambda field: field.type == "Schedule", endpoints)
+    _pytree.register(decorated, lambda field: "traced" in field.metadata, endpoints)
     return decorated
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from numbers import Real
 
 import jax.numpy as jnp
 import numpy as np
 
 from betanll import losses
+from betanll._limits import MAX_VARIANCE, MIN_VARIANCE
 from betanll.distributions import Distribution, Normal
 from betanll.objectives._base import (
     Array,
@@ -17,8 +19,13 @@ from betanll.objectives._base import (
     at,
     endpoints,
     objective,
+    traced,
 )
-from betanll.objectives._heads import MAX_VARIANCE, MIN_VARIANCE, variance_head
+from betanll.objectives._heads import unit_head
+
+
+def _is_exponent(value: object) -> bool:
+    return isinstance(value, Real) and 0 <= float(value) < math.inf
 
 
 class _MeanVariance(Objective):
@@ -27,9 +34,16 @@ class _MeanVariance(Objective):
     n_parameters = 2
     max_variance: float = MAX_VARIANCE
 
+    def __post_init__(self) -> None:
+        if not self.max_variance > 1:
+            raise ValueError(
+                "max_variance must exceed the initial variance 1, "
+                f"got {self.max_variance!r}"
+            )
+
     def parameters(self, raw: Array) -> Parameters:
         mean, raw_variance = raw
-        return mean, variance_head(raw_variance, ceiling=self.max_variance)
+        return mean, unit_head(raw_variance, ceiling=self.max_variance)
 
     def nll(self, parameters: Parameters, target: Array) -> Array:
         mean, variance = parameters
@@ -79,14 +93,13 @@ class BetaNLL(_MeanVariance):
     """
 
     name = "beta-nll"
-    beta: Schedule = 0.5
+    beta: Schedule = traced(default=0.5)
     max_variance: float = MAX_VARIANCE
 
     def __post_init__(self) -> None:
-        if isinstance(self.beta, list):
-            object.__setattr__(self, "beta", tuple(self.beta))
+        super().__post_init__()
         values = endpoints(self.beta)
-        if len(values) != 2 or not all(math.isfinite(v) and v >= 0 for v in values):
+        if len(values) != 2 or not all(_is_exponent(value) for value in values):
             raise ValueError(
                 "beta must be a finite number of at least 0 or a pair (start, end) of "
                 f"them, got {self.beta!r}"
@@ -136,7 +149,7 @@ class MomentMatching(Objective):
 
     def parameters(self, raw: Array) -> Parameters:
         mean, raw_std = raw
-        return mean, variance_head(raw_std)
+        return mean, unit_head(raw_std)
 
     def loss(self, parameters: Parameters, target: Array, progress: Array) -> Array:
         mean, std = parameters
@@ -163,7 +176,7 @@ class NaturalGaussian(Objective):
 
     def parameters(self, raw: Array) -> Parameters:
         eta1, raw_precision = raw
-        precision = variance_head(raw_precision, floor=MIN_VARIANCE, ceiling=math.inf)
+        precision = unit_head(raw_precision, floor=MIN_VARIANCE, ceiling=math.inf)
         return eta1, -0.5 * precision
 
     def loss(self, parameters: Parameters, target: Array, progress: Array) -> Array:

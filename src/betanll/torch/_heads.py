@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from contextlib import AbstractContextManager, nullcontext
 
 import torch
 from torch import Tensor, nn
 
+from betanll import _limits
 from betanll.torch._precision import at_least_float32
-
-_MIN_SHAPE, _MAX_SHAPE = 1.001, 1000.0
-# The rates that give the smallest shape a variance of 1e-8 and the largest one 1000,
-# the variance being rate / (shape - 1).
-_MIN_RATE = (_MIN_SHAPE - 1) * 1e-8
-_MAX_RATE = (_MAX_SHAPE - 1) * 1000.0
 
 
 class GaussianHead(nn.Module):
@@ -65,8 +59,8 @@ class GaussianHead(nn.Module):
         in_features: int,
         out_features: int,
         *,
-        min_variance: float = 1e-8,
-        max_variance: float = 1000.0,
+        min_variance: float = _limits.MIN_VARIANCE,
+        max_variance: float = _limits.MAX_VARIANCE,
         detach_variance: bool = False,
     ) -> None:
         super().__init__()
@@ -80,7 +74,7 @@ class GaussianHead(nn.Module):
         self.detach_variance = detach_variance
         self.mean = nn.Linear(in_features, out_features)
         self.pre_variance = nn.Linear(in_features, out_features)
-        self._offset = _inverse_softplus(1 - min_variance)
+        self._offset = _limits.inverse_softplus(1 - min_variance)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -146,7 +140,7 @@ class StudentTHead(nn.Module):
     def __init__(self, in_features: int, out_features: int) -> None:
         super().__init__()
         self.linear = nn.Linear(in_features, 3 * out_features)
-        self._rate_offset = _inverse_softplus(math.log(2) + _MIN_SHAPE - 1 - _MIN_RATE)
+        self._rate_offset = _limits.RATE_OFFSET
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -166,17 +160,13 @@ class StudentTHead(nn.Module):
         """
         raw = _linear_in_full_precision(self.linear, features)
         mean, z_shape, z_rate = raw.chunk(3, dim=-1)
-        shape = _between(z_shape, _MIN_SHAPE, _MAX_SHAPE)
-        rate = _between(z_rate + self._rate_offset, _MIN_RATE, _MAX_RATE)
+        shape = _between(z_shape, _limits.MIN_SHAPE, _limits.MAX_SHAPE)
+        rate = _between(z_rate + self._rate_offset, _limits.MIN_RATE, _limits.MAX_RATE)
         return mean, shape, rate
 
 
 def _between(z: Tensor, floor: float, ceiling: float) -> Tensor:
     return (nn.functional.softplus(z) + floor).clamp(max=ceiling)
-
-
-def _inverse_softplus(value: float) -> float:
-    return math.log(math.expm1(value))
 
 
 def _initialise(linear: nn.Linear) -> None:

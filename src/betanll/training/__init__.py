@@ -30,5 +30,7 @@ def epochs_for(n_updates: int, n_samples: int, batch_size: int) -> int:
     --------
     >>> epochs_for(20_000, n_samples=741, batch_size=256)
     10000
+    >>> epochs_for(20_000, n_samples=200, batch_size=256)  # one full batch
+    20000
     """
-    return -(-n_updates // (n_samples // batch_size))
+    return -(-n_updates // (n_samples // min(batch_size, n_samples)))

@@ -42,8 +42,8 @@ class Table:
 
 def checked_table(x: Any, y: Any, weight: Any = None, *, what: str = "data") -> Table:
     """Return the arrays as a table, or raise a ``ValueError`` that names the fault."""
-    inputs = _matrix(x, f"{what} inputs")
-    targets = _matrix(y, f"{what} targets")
+    inputs = checked_matrix(x, f"{what} inputs")
+    targets = checked_matrix(y, f"{what} targets")
     if len(inputs) == 0:
         raise ValueError(f"{what} is empty: 0 rows")
     if len(inputs) != len(targets):
@@ -51,7 +51,7 @@ def checked_table(x: Any, y: Any, weight: Any = None, *, what: str = "data") -> 
             f"{what} inputs and targets must have equally many rows, "
             f"got {len(inputs)} and {len(targets)}"
         )
-    weights = _matrix(
+    weights = checked_matrix(
         np.ones(len(inputs)) if weight is None else weight, f"{what} weights"
     )
     if len(weights) != len(inputs) or weights.shape[1] not in (1, targets.shape[1]):
@@ -64,7 +64,8 @@ def checked_table(x: Any, y: Any, weight: Any = None, *, what: str = "data") -> 
     return Table(inputs, targets, weights)
 
 
-def _matrix(values: Any, what: str) -> npt.NDArray[np.float32]:
+def checked_matrix(values: Any, what: str) -> npt.NDArray[np.float32]:
+    """Return finite numbers as a matrix in single precision; a vector is a column."""
     try:
         array = np.asarray(values, np.float64)
     except (TypeError, ValueError) as error:
@@ -103,6 +104,13 @@ class PackedData:
 def pack(train: Table, validation: Table | None = None) -> PackedData:
     """Lay out tables for the compiled loop; weights are scaled to mean one."""
     parts = [train] if validation is None else [train, validation]
+    for what in ("inputs", "targets"):
+        columns = [getattr(part, what).shape[1] for part in parts]
+        if columns[0] != columns[-1]:
+            raise ValueError(
+                f"training and validation {what} must have equally many columns, "
+                f"got {columns[0]} and {columns[-1]}"
+            )
     n_weights = max(part.weights.shape[1] for part in parts)
     n = sum(len(part) for part in parts)
     n_inputs, n_targets = train.inputs.shape[1], train.targets.shape[1]
@@ -110,8 +118,11 @@ def pack(train: Table, validation: Table | None = None) -> PackedData:
     first = 0
     for part in parts:
         block = rows[first : first + len(part)]
-        block[:, :n_inputs] = part.inputs
-        block[:, n_inputs : n_inputs + n_targets] = part.targets
+        # A weight of zero masks whatever stands there: zero times infinity would not.
+        is_used = part.weights > 0
+        used_rows = is_used.any(axis=1, keepdims=True)
+        block[:, :n_inputs] = np.where(used_rows, part.inputs, 0)
+        block[:, n_inputs : n_inputs + n_targets] = np.where(is_used, part.targets, 0)
         block[:, n_inputs + n_targets :] = part.weights / part.weights.mean()
         first += len(part)
     return PackedData(

@@ -7,7 +7,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import Any
 
@@ -21,6 +21,7 @@ from betanll.training._task import (
     FitResult,
     FitTask,
     PreparedFit,
+    SharedData,
     prepare,
     result_of,
 )
@@ -58,8 +59,9 @@ def fit_fleet(
     """Run many fits.
 
     On a CPU each fit has a core of its own, which beats batching small networks, and
-    gives the same bits as the fit alone. On an accelerator, fits of the same shape are
-    batched with ``vmap``.
+    gives the same bits as the fit alone, in any process that sees as many cores (XLA
+    divides work among them). On an accelerator, fits of the same shape are batched with
+    ``vmap``.
 
     Parameters
     ----------
@@ -80,7 +82,8 @@ def fit_fleet(
     """
     if n_jobs is not None and n_jobs < 1:
         raise ValueError(f"n_jobs must be at least 1, got {n_jobs}")
-    fits = [prepare(task) for task in tasks]
+    shared: SharedData = {}
+    fits = [prepare(task, shared) for task in tasks]
     if vectorize is None:
         vectorize = jax.default_backend() != "cpu"
     with _meter(fits, progress) as meter:
@@ -91,7 +94,9 @@ def fit_fleet(
 
 def available_cores() -> int:
     """Return the number of cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 class _Meter:
@@ -137,20 +142,21 @@ class _History:
 
 
 class _Pace:
-    """Chooses how many epochs to run before Python looks again."""
+    """Chooses until which epoch to run before Python looks again."""
 
-    def __init__(self) -> None:
+    def __init__(self, max_epochs: int) -> None:
+        self._max_epochs = max_epochs
         self._epochs = 1
         self._started = time.perf_counter()
 
-    def next(self) -> int:
+    def after(self, epoch: int) -> int:
         now = time.perf_counter()
         if now - self._started < _TICK / 2:
-            self._epochs *= 2
+            self._epochs = min(2 * self._epochs, self._max_epochs)
         elif now - self._started > _TICK * 2:
             self._epochs = max(1, self._epochs // 2)
         self._started = now
-        return self._epochs
+        return min(epoch + self._epochs, self._max_epochs)
 
 
 def _run_threads(
@@ -161,13 +167,13 @@ def _run_threads(
 
     def run(fit: PreparedFit) -> FitResult:
         arguments, state = fit.arguments(), fit.start()
-        history, pace = _History(), _Pace()
+        history, pace = _History(), _Pace(fit.task.max_epochs)
         while int(state.status) == _loop.RUNNING:
             if cancelled.is_set():
                 raise InterruptedError("another fit was interrupted or failed")
             epoch = int(state.epoch)
             state, records, n_records = jax.block_until_ready(
-                _loop.run(fit.program, *arguments, epoch + pace.next(), state)
+                _loop.run(fit.program, *arguments, pace.after(epoch), state)
             )
             history.extend(records, int(n_records))
             meter.add(int(state.epoch) - epoch)
@@ -179,6 +185,7 @@ def _run_threads(
     with ThreadPoolExecutor(n_jobs) as executor:
         futures = [executor.submit(run, fit) for fit in fits]
         try:
+            wait(futures, return_when=FIRST_EXCEPTION)
             return [future.result() for future in futures]
         except BaseException:
             cancelled.set()
@@ -219,12 +226,12 @@ def _run_group(fits: Sequence[PreparedFit], meter: _Meter) -> list[FitResult]:
 
     arguments = stack([fit.arguments() for fit in fits])
     states = stack([fit.start() for fit in fits])
-    histories, pace = [_History() for _ in fits], _Pace()
-    until = 0
+    histories = [_History() for _ in fits]
+    pace = _Pace(max(fit.task.max_epochs for fit in fits))
     while np.any(np.asarray(states.status) == _loop.RUNNING):
         before = np.asarray(states.epoch)
         running = np.asarray(states.status) == _loop.RUNNING
-        until = int(before[running].min()) + pace.next()
+        until = pace.after(int(before[running].min()))
         states, records, counts = jax.block_until_ready(
             _loop.run_vectorized(fits[0].program, *arguments, until, states)
         )

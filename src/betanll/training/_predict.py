@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from betanll.objectives import Objective
-from betanll.training._data import bucket
+from betanll.training._data import bucket, checked_matrix
 
 #: Samples in one forward pass.
 CHUNK = 16384
@@ -31,8 +31,8 @@ def predict_parameters(
     net: Any, objective: Objective, params: Any, x: Any
 ) -> tuple[npt.NDArray[np.float64], ...]:
     """Return the distribution parameters at `x`, each ``(n, n_targets)``."""
-    x = np.asarray(x, np.float32)
-    if x.ndim != 2 or x.shape[1] != net.n_inputs:
+    x = checked_matrix(x, "inputs")
+    if x.shape[1] != net.n_inputs:
         raise ValueError(
             f"inputs must have shape (n, {net.n_inputs}), got {tuple(x.shape)}"
         )

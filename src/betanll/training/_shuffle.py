@@ -27,11 +27,14 @@ class Grid(NamedTuple):
 
 
 def grid_for(n: int) -> Grid:
-    """Return the grid with the fewest superfluous cells among nearly square ones."""
-    root = max(1, math.isqrt(n))
-    candidates = range(max(1, root // 2), root + 1)
+    """Return the grid with the fewest superfluous cells among nearly square ones.
+
+    Few cells would mix badly, so that the smallest grid has 8 x 8.
+    """
+    root = max(8, math.isqrt(n))
+    candidates = range(max(8, root // 2), root + 1)
     n_columns = min(candidates, key=lambda c: (-n % c, -c))
-    return Grid(n, n_columns, -(-n // n_columns))
+    return Grid(n, n_columns, max(8, -(-n // n_columns)))
 
 
 class Lattice(NamedTuple):

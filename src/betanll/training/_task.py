@@ -15,7 +15,14 @@ from betanll import objectives
 from betanll.distributions import Distribution
 from betanll.objectives import Objective
 from betanll.training import _loop
-from betanll.training._data import Table, bucket, checked_table, pack, validation_chunk
+from betanll.training._data import (
+    PackedData,
+    Table,
+    bucket,
+    checked_table,
+    pack,
+    validation_chunk,
+)
 from betanll.training._optimizers import Adam, Optimizer
 from betanll.training._predict import predict_parameters
 from betanll.training._shuffle import grid_for
@@ -57,7 +64,7 @@ class FitTask:
         Epochs over which a scheduled beta moves, by default `max_epochs`. A refit for
         fewer epochs keeps the budget of the search here.
     seed : int, default=0
-        Initialisation, shuffling and the random numbers of the objective.
+        Below 2**32. Initialisation, shuffling and the random numbers of the objective.
     """
 
     net: _loop.Net
@@ -117,16 +124,28 @@ class PreparedFit:
         return int(self.sizes.n_validation) > 0
 
 
-def prepare(task: FitTask) -> PreparedFit:
-    """Check a task; faults raise a ``ValueError`` before anything is compiled."""
+#: Checked and packed data by the identities of the arrays of a task.
+SharedData = dict[tuple[int, ...], tuple[Table, Table | None, PackedData]]
+
+
+def prepare(task: FitTask, shared: SharedData | None = None) -> PreparedFit:
+    """Check a task; faults raise a ``ValueError`` before anything is compiled.
+
+    Tasks on the same arrays that are prepared with the same `shared` dictionary have
+    one copy of the data.
+    """
     objective = objectives.get(task.objective)
-    train = checked_table(task.x, task.y, task.sample_weight, what="training data")
-    validation = None
-    if task.validation is not None:
-        validation = checked_table(*task.validation, what="validation data")
-    _check_columns(task, train, validation)
+    if not isinstance(task.optimizer, Optimizer):
+        raise ValueError(f"optimizer must be an Optimizer, got {task.optimizer!r}")
+    train, validation, packed = _shared_data(task, {} if shared is None else shared)
+    if packed.n_inputs != task.net.n_inputs:
+        raise ValueError(
+            f"the network expects {task.net.n_inputs} inputs, "
+            f"the training data has {packed.n_inputs} columns"
+        )
     if len(train) < 2:
         raise ValueError("training data must have at least 2 rows, got 1")
+    _check_integer("seed", task.seed, 0, 2**32 - 1)
     batch_size = task.batch_size
     if batch_size is None:
         batch_size = min(DEFAULT_BATCH_SIZE, len(train))
@@ -140,8 +159,7 @@ def prepare(task: FitTask) -> PreparedFit:
             1 if task.schedule_epochs is None else task.schedule_epochs,
         ),
     ]:
-        if not 1 <= value <= _NO_LIMIT:
-            raise ValueError(f"{name} must be at least 1, got {value}")
+        _check_integer(name, value, 1, _NO_LIMIT)
     if batch_size > len(train):
         raise ValueError(
             f"batch_size is larger than the training data: {batch_size} > {len(train)}"
@@ -152,7 +170,6 @@ def prepare(task: FitTask) -> PreparedFit:
     # Distinct training inputs, repeated only when there are too few.
     places = np.random.default_rng(task.seed).permutation(len(train))
     places = np.resize(places[: _loop.N_INIT_INPUTS], _loop.N_INIT_INPUTS)
-    packed = pack(train, validation)
     n = packed.n_train + packed.n_validation
     # A full batch differs from one cross-validation fold to the next.
     is_full = batch_size == len(train)
@@ -185,21 +202,31 @@ def prepare(task: FitTask) -> PreparedFit:
     )
 
 
-def _check_columns(task: FitTask, train: Table, validation: Table | None) -> None:
-    if train.inputs.shape[1] != task.net.n_inputs:
+def _shared_data(
+    task: FitTask, shared: SharedData
+) -> tuple[Table, Table | None, PackedData]:
+    parts = () if task.validation is None else tuple(task.validation)
+    if task.validation is not None and len(parts) not in (2, 3):
         raise ValueError(
-            f"the network expects {task.net.n_inputs} inputs, "
-            f"the training data has {train.inputs.shape[1]} columns"
+            "validation must be (x, y) or (x, y, sample_weight), "
+            f"got {len(parts)} elements"
         )
-    if validation is None:
-        return
-    for what in ("inputs", "targets"):
-        columns = [getattr(table, what).shape[1] for table in (train, validation)]
-        if columns[0] != columns[1]:
-            raise ValueError(
-                f"training and validation {what} must have equally many columns, "
-                f"got {columns[0]} and {columns[1]}"
-            )
+    arrays = (task.x, task.y, task.sample_weight, *parts)
+    identity = tuple(id(array) for array in arrays)
+    if identity not in shared:
+        train = checked_table(*arrays[:3], what="training data")
+        validation = checked_table(*parts, what="validation data") if parts else None
+        shared[identity] = train, validation, pack(train, validation)
+    return shared[identity]
+
+
+def _check_integer(name: str, value: Any, low: int, high: int) -> None:
+    if not isinstance(value, int | np.integer) or isinstance(value, bool):
+        raise ValueError(f"{name} must be an integer, got {value!r}")
+    if value < low:
+        raise ValueError(f"{name} must be at least {low}, got {value}")
+    if value > high:
+        raise ValueError(f"{name} must be at most {high}, got {value}")
 
 
 @dataclass(frozen=True)
@@ -236,7 +263,15 @@ class FitResult:
     history: dict[str, npt.NDArray[Any]] = field(repr=False)
 
     def predict(self, x: Any) -> Distribution:
-        """Return the predictive distribution, of shape ``(n, n_targets)``."""
+        """Return the predictive distribution, of shape ``(n, n_targets)``.
+
+        A fit that diverged before it had a best epoch has nothing to predict with.
+        """
+        if self.status == "diverged" and self.best_epoch == 0:
+            raise ValueError(
+                f"the fit diverged in epoch {self.n_epochs} and has no usable "
+                "parameters: whiten the data or lower the learning rate"
+            )
         parameters = predict_parameters(self.net, self.objective, self.params, x)
         return self.objective.predictive(parameters)
 

@@ -1,0 +1,57 @@
+"""The code of README.md and of the guide pages, run from top to bottom."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+
+
+def code_of(path):
+    """Return the Python blocks of a Markdown page."""
+    return re.findall(r"^```python\n(.*?)^```", path.read_text("utf-8"), re.M | re.S)
+
+
+def run(path):
+    """Run the blocks of a page one after the other and return their names."""
+    names = {}
+    for block in code_of(path):
+        exec(compile(block, str(path), "exec"), names)
+    return names
+
+
+@pytest.mark.torch
+def test_code_of_the_readme_runs(capsys):
+    pytest.importorskip("torch")
+    assert len(code_of(README)) == 3
+    names = run(README)
+    # (0 - 1) / 4 ** 0.5
+    assert capsys.readouterr().out.startswith("[-0.5]")
+    assert names["best"].status in ("stopped", "completed")
+
+
+def test_code_of_the_loss_page_runs():
+    assert run(ROOT / "docs" / "losses.md")["losses"]
+
+
+def test_objective_of_the_architecture_page_trains():
+    annealed = run(ROOT / "docs" / "architecture.md")["Annealed"]
+
+    import numpy as np
+
+    from betanll.nets import MLP
+    from betanll.training import fit
+
+    x = np.linspace(-1, 1, 50)[:, None]
+    result = fit(MLP(1, (8,)), annealed, x, x, max_epochs=5)
+    assert result.status == "completed"
+
+
+def test_links_of_the_readme_exist():
+    targets = re.findall(r"\]\(([^)#]+)\)", README.read_text("utf-8"))
+    local = [target for target in targets if "://" not in target]
+    assert local
+    for target in local:
+        assert (README.parent / target).exists(), target
