@@ -3,7 +3,13 @@
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from betanll.distributions import Normal
+from betanll.metrics import log_likelihood, rmse
+from betanll.nets import MLP
+from betanll.training import fit
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
@@ -36,13 +42,21 @@ def test_code_of_the_loss_page_runs():
     assert run(ROOT / "docs" / "losses.md")["losses"]
 
 
+def test_code_of_the_training_page_reaches_the_noise():
+    names = run(ROOT / "docs" / "training.md")
+    # The mean is nearly the true one, and the learnt spread, which grows with x, is
+    # worth more than the true mean with the best constant spread.
+    x, y = (names[name][names["test"]] for name in ("x", "y"))
+    true_mean = x * np.sin(x)
+    noise = rmse(true_mean, y)
+    constant = Normal(true_mean, np.full_like(y, noise))
+    prediction = names["prediction"]
+    assert rmse(prediction.mean, y) < 1.1 * noise
+    assert log_likelihood(prediction, y) > log_likelihood(constant, y)
+
+
 def test_objective_of_the_architecture_page_trains():
     annealed = run(ROOT / "docs" / "architecture.md")["Annealed"]
-
-    import numpy as np
-
-    from betanll.nets import MLP
-    from betanll.training import fit
 
     x = np.linspace(-1, 1, 50)[:, None]
     result = fit(MLP(1, (8,)), annealed, x, x, max_epochs=5)

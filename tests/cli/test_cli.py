@@ -96,19 +96,25 @@ def test_unwritable_output_is_one_line(tmp_path, capsys):
 
 
 def test_ctrl_c_stops_a_training_and_leaves_nothing(tmp_path):
-    process = subprocess.Popen(
-        [
-            *(sys.executable, "-c", "from betanll.cli import main; main()"),
-            *("demo", "--updates", str(10**9), "--out", str(tmp_path / "demo")),
-        ],
+    # A test worker may run with the signal ignored, which the process would inherit.
+    program = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "from betanll.cli import main; main()"
+    )
+    arguments = ["demo", "--updates", str(10**9), "--out", str(tmp_path / "demo")]
+    with subprocess.Popen(
+        [sys.executable, "-c", program, *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-    )
-    assert "Training" in process.stdout.readline()
-    time.sleep(4)  # compiling or training: either must give way
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    ) as process:
+        assert "Training" in process.stdout.readline()
+        time.sleep(4)  # compiling or training: either must give way
+        process.send_signal(signal.SIGINT)
+        try:
+            _, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert process.returncode == 130
     assert err.strip() == "betanll: interrupted"
     assert not list(tmp_path.iterdir())

@@ -31,7 +31,7 @@ DEFAULT_BATCH_SIZE = 256
 _NO_LIMIT = np.iinfo(np.int32).max
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FitTask:
     """One fit: data, network, objective and budget.
 
@@ -82,7 +82,7 @@ class FitTask:
     seed: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PreparedFit:
     """A checked task as the arguments of the compiled program."""
 
@@ -229,12 +229,14 @@ def _check_integer(name: str, value: Any, low: int, high: int) -> None:
         raise ValueError(f"{name} must be at most {high}, got {value}")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FitResult:
     """A trained network.
 
     Attributes
     ----------
+    net, objective, optimizer
+        What was trained and how, as in the task.
     params : pytree
         Parameters of the best epoch with validation data, else of the last one.
     last_params : pytree
@@ -253,6 +255,7 @@ class FitResult:
 
     net: _loop.Net
     objective: Objective
+    optimizer: Optimizer
     params: Any = field(repr=False)
     last_params: Any = field(repr=False)
     status: str
@@ -295,6 +298,7 @@ def result_of(
     return FitResult(
         net=fit.task.net,
         objective=fit.objective,
+        optimizer=fit.task.optimizer,
         params=(best if fit.has_validation else last)["net"],
         last_params=last["net"],
         status=_STATUS_NAMES[int(state.status)] if is_finite else "diverged",
