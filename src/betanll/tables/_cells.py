@@ -1,0 +1,215 @@
+"""What a cell means: missing, a number, true or false, or text.
+
+The meaning does not depend on how pandas happened to store the column, which differs
+between files and between chunks of one file.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from betanll.tables._errors import TableError, option, shown
+
+MISSING, NUMBER, BOOLEAN, TEXT = range(4)
+
+MISSING_TEXTS = frozenset(
+    {"", "?", "-", "NA", "na", "N/A", "n/a", "#N/A", "NaN", "nan", "NAN"}
+    | {"NULL", "Null", "null", "None"}
+)
+BOOLEAN_PAIRS = (("false", "true"), ("no", "yes"), ("f", "t"), ("n", "y"))
+BOOLEAN_WORDS = {pair[i]: float(i) for pair in BOOLEAN_PAIRS for i in (0, 1)}
+
+_NUMBER = re.compile(
+    r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|[+-]?inf(?:inity)?",
+    re.IGNORECASE,
+)
+_DATES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64)
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The cells of one column by meaning.
+
+    `kinds` and `values` have one element a row. A value is the number, or 0 or 1 for
+    false or true, or NaN. `codes` and `distinct` are None for a column that pandas
+    holds as numbers; else ``distinct[codes[i]]`` is the cell of row i.
+    """
+
+    series: pd.Series
+    first_row: int
+    kinds: NDArray[np.int8]
+    values: NDArray[np.float64]
+    codes: NDArray[np.intp] | None = None
+    distinct: tuple[Any, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return str(self.series.name)
+
+    def fault(self, is_wrong: NDArray[np.bool_], complaint: str) -> TableError:
+        """Return the error that names the first cell of `is_wrong`."""
+        return cell_fault(self.series, is_wrong, complaint, self.first_row)
+
+    def texts(self) -> tuple[NDArray[np.intp], list[str]]:
+        """Return a code for each row, -1 if missing, and the text of each code."""
+        codes, distinct = self.codes, self.distinct
+        if codes is None:
+            codes, uniques = pd.factorize(self.values)
+            distinct = tuple(uniques.tolist())
+        number: dict[str, int] = {}
+        mapping = [
+            number.setdefault(category_text(cell), len(number))
+            if judge(cell)[0] != MISSING
+            else -1
+            for cell in distinct
+        ]
+        return np.array([*mapping, -1], np.intp)[codes], list(number)
+
+
+def parse_cells(frame: pd.DataFrame, name: str, first_row: int = 0) -> Cells:
+    """Return the cells of a column, or raise if it holds dates or nested values."""
+    series = frame[name]
+    types = pd.api.types
+    if types.is_numeric_dtype(series.dtype) and not types.is_bool_dtype(series.dtype):
+        if types.is_complex_dtype(series.dtype):
+            raise TableError(f"column {name!r} holds complex numbers")
+        is_numpy = isinstance(series.dtype, np.dtype)
+        values = series.to_numpy(np.float64, **({} if is_numpy else _NA_AS_NAN))
+        kinds = np.where(np.isnan(values), MISSING, NUMBER).astype(np.int8)
+        return Cells(series, first_row, kinds, values)
+    try:
+        codes, uniques = pd.factorize(series)
+        distinct = tuple(uniques.tolist())
+        judged = [judge(cell) for cell in distinct]
+    except _DateError:
+        raise TableError(
+            f"column {name!r} holds dates or times, which cannot be used yet: "
+            f"leave it out with {option('--drop', name)}"
+        ) from None
+    except TypeError:
+        raise TableError(
+            f"column {name!r} holds neither numbers nor text: "
+            f"leave it out with {option('--drop', name)}"
+        ) from None
+    # Code -1 stands for missing and picks the last element.
+    kinds = np.array([kind for kind, _ in judged] + [MISSING], np.int8)[codes]
+    values = np.array([value for _, value in judged] + [np.nan])[codes]
+    return Cells(series, first_row, kinds, values, codes, distinct)
+
+
+_NA_AS_NAN: dict[str, Any] = {"na_value": np.nan}
+
+
+class _DateError(TypeError):
+    pass
+
+
+def judge(cell: Any) -> tuple[int, float]:
+    """Return the kind and the value of one cell."""
+    if isinstance(cell, str):
+        text = cell.strip()
+        if text in MISSING_TEXTS:
+            return MISSING, math.nan
+        if is_number(text):
+            return NUMBER, float(text)
+        word = text.lower()
+        if word in BOOLEAN_WORDS:
+            return BOOLEAN, BOOLEAN_WORDS[word]
+        return TEXT, math.nan
+    if isinstance(cell, bool | np.bool_):
+        return BOOLEAN, float(cell)
+    if isinstance(cell, _DATES):
+        raise _DateError
+    if isinstance(cell, int | float | np.integer | np.floating | Decimal):
+        try:
+            value = float(cell)
+        except OverflowError:
+            value = math.inf if cell > 0 else -math.inf
+        return (MISSING if math.isnan(value) else NUMBER), value
+    raise TypeError
+
+
+def is_number(text: str) -> bool:
+    """Tell whether a text without outer spaces is a number as pandas reads it."""
+    return _NUMBER.fullmatch(text) is not None
+
+
+def category_text(cell: Any) -> str:
+    """Return the one spelling of a category, however the cell was stored.
+
+    Numbers and truth values lose their spelling when pandas reads a column that holds
+    nothing else, so ``1``, ``"1"`` and ``"1.0"`` must be the same category.
+    """
+    kind, value = judge(cell)
+    if kind == NUMBER:
+        return str(int(value)) if abs(value) < 2**53 and value % 1 == 0 else repr(value)
+    if isinstance(cell, str):
+        text = cell.strip()
+        return text.lower() if text.lower() in ("true", "false") else text
+    return str(bool(cell)).lower()
+
+
+def numbers(cells: Cells) -> NDArray[np.float64]:
+    """Return the values of a numeric column, NaN where missing."""
+    if np.any(is_other := cells.kinds > NUMBER):
+        raise cells.fault(is_other, "is not a number")
+    check_finite(cells)
+    return cells.values
+
+
+def booleans(cells: Cells) -> NDArray[np.float64]:
+    """Return 0 and 1 for a column of truth values, NaN where missing."""
+    is_odd = (cells.kinds == NUMBER) & (cells.values != 0) & (cells.values != 1)
+    if np.any(is_other := is_odd | (cells.kinds == TEXT)):
+        raise cells.fault(is_other, "is neither true nor false")
+    return cells.values
+
+
+def target_numbers(cells: Cells) -> NDArray[np.float64]:
+    """Return the values of a target: numbers, or truth values as 0 and 1."""
+    has_odd = np.any((cells.kinds == NUMBER) & ~np.isin(cells.values, (0, 1)))
+    is_other = cells.kinds > (NUMBER if has_odd else BOOLEAN)
+    if np.any(is_other):
+        raise cells.fault(is_other, "is not a number")
+    check_finite(cells)
+    return cells.values
+
+
+def category_codes(
+    cells: Cells, categories: Sequence[str], *, missing: int, unknown: int
+) -> NDArray[np.intp]:
+    """Return the position of each row's category in `categories`."""
+    codes, texts = cells.texts()
+    position = {text: i for i, text in enumerate(categories)}
+    lookup = [position.get(text, unknown) for text in texts]
+    return np.array([*lookup, missing], np.intp)[codes]
+
+
+def check_finite(cells: Cells) -> None:
+    if np.any(is_infinite := np.isinf(cells.values)):
+        raise cells.fault(is_infinite, "is not a finite number")
+
+
+def cell_fault(
+    series: pd.Series, is_wrong: NDArray[np.bool_], complaint: str, first_row: int
+) -> TableError:
+    """Return the error about the first wrong cell, with its row counted from one.
+
+    An index of whole numbers is taken for row numbers, as those of chunks and of
+    selected rows are.
+    """
+    i = int(np.argmax(is_wrong))
+    has_rows = pd.api.types.is_integer_dtype(series.index.dtype)
+    row = first_row + 1 + (int(series.index[i]) if has_rows else i)
+    cell = shown(series.iloc[i])
+    return TableError(f"column {series.name!r}, row {row}: {cell} {complaint}")

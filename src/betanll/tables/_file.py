@@ -1,0 +1,88 @@
+"""What files of all formats have in common."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from betanll.tables._errors import TableError, listed, repeated
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CHUNK_ROWS = 100_000
+
+
+@dataclass(frozen=True)
+class TableFile(ABC):
+    """A table in a file that `open_table` has looked at.
+
+    Attributes
+    ----------
+    path : Path
+    columns : tuple of str
+        Names in the order of the file; ``column_1``, ``column_2``, ... without header.
+    has_header : bool
+        Whether the first row of the file holds the names.
+    nameless : tuple of str
+        Names given to columns without one below a header. Only the first column may
+        be so, which is how pandas writes its index: likely a row number that a model
+        should not see.
+    """
+
+    path: Path
+    columns: tuple[str, ...]
+    has_header: bool
+    nameless: tuple[str, ...]
+
+    @abstractmethod
+    def read(
+        self, nrows: int | None = None, *, text: Sequence[str] = ()
+    ) -> pd.DataFrame:
+        """Return the table, or its first `nrows` rows.
+
+        Parameters
+        ----------
+        nrows : int, optional
+        text : sequence of str
+            Columns whose cells are kept as written, so that an identifier ``007``
+            does not become 7. Parquet files have types and need no such hint.
+        """
+
+    @abstractmethod
+    def chunks(
+        self, n_rows: int = CHUNK_ROWS, *, text: Sequence[str] = ()
+    ) -> Iterator[pd.DataFrame]:
+        """Yield the table in pieces of at most `n_rows` rows, in bounded memory.
+
+        The index counts on from piece to piece: it is the row of the whole file,
+        from zero.
+        """
+
+
+def fault(path: Path, complaint: str) -> TableError:
+    """Return the error about a file, by its name."""
+    return TableError(f"{path.name}: {complaint}")
+
+
+def check_names(path: Path, columns: Sequence[str]) -> None:
+    name = repeated(columns)
+    if name is not None:
+        places = [str(i) for i, other in enumerate(columns, 1) if other == name]
+        raise fault(
+            path, f"the name {name!r} is shared by columns {' and '.join(places)}"
+        )
+
+
+def check_text_columns(path: Path, columns: Sequence[str], text: Sequence[str]) -> None:
+    unknown = [name for name in text if name not in columns]
+    if unknown:
+        raise fault(path, f"there is no column {listed(unknown)}")
+
+
+def check_rows(n_rows: int | None, what: str) -> None:
+    if n_rows is not None and n_rows < 1:
+        raise ValueError(f"{what} must be at least 1, got {n_rows}")
