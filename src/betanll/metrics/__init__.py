@@ -1,0 +1,50 @@
+"""Quality of predictions, in the unit of the target and in double precision.
+
+Targets have exactly the shape of the prediction. A NaN target is a missing entry and
+is left out everywhere; an infinite one raises. A NaN in a *prediction* is not left out
+but makes the result NaN.
+
+The scorers at the end fit scikit-learn's ``scoring`` parameter.
+"""
+
+from betanll.metrics._crps import crps, crps_values
+from betanll.metrics._evaluate import Scores, evaluate
+from betanll.metrics._intervals import (
+    interval_coverage,
+    interval_score,
+    interval_width,
+    pinball_loss,
+)
+from betanll.metrics._points import log_likelihood, mean_squared_z, rmse
+from betanll.metrics._scorers import (
+    CoverageScorer,
+    NegCoverageErrorScorer,
+    NegIntervalScoreScorer,
+    coverage_scorer,
+    neg_coverage_error_scorer,
+    neg_crps_scorer,
+    neg_interval_score_scorer,
+    neg_log_likelihood_scorer,
+)
+
+__all__ = [
+    "CoverageScorer",
+    "NegCoverageErrorScorer",
+    "NegIntervalScoreScorer",
+    "Scores",
+    "coverage_scorer",
+    "crps",
+    "crps_values",
+    "evaluate",
+    "interval_coverage",
+    "interval_score",
+    "interval_width",
+    "log_likelihood",
+    "mean_squared_z",
+    "neg_coverage_error_scorer",
+    "neg_crps_scorer",
+    "neg_interval_score_scorer",
+    "neg_log_likelihood_scorer",
+    "pinball_loss",
+    "rmse",
+]
