@@ -27,7 +27,7 @@ import click
 def command(out: Path, seed: int, updates: int) -> None:
     """Train NLL and beta-NLL on a sine and show what each has learnt."""
     from betanll import datasets
-    from betanll.cli._files import check_writable, written_atomically
+    from betanll._files import check_writable, written_atomically
     from betanll.metrics import log_likelihood, rmse
     from betanll.nets import MLP
     from betanll.objectives import BetaNLL, GaussianNLL
