@@ -549,8 +549,8 @@ def test_affine_vectors_must_fit_the_last_axis():
     for distribution in one_of_each((3, 2)):
         with pytest.raises(ValueError, match=r"scale has shape \(3,\).*\(3, 2\)"):
             distribution.affine(np.ones(3), 0.0)
-        with pytest.raises(ValueError, match=r"shift has shape \(3, 2\)"):
-            distribution.affine(1.0, np.ones((3, 2)))
+        with pytest.raises(ValueError, match=r"shift has shape \(2, 3\)"):
+            distribution.affine(1.0, np.ones((2, 3)))
     for distribution in one_of_each(()):
         with pytest.raises(ValueError, match=r"scale has shape \(1,\)"):
             distribution.affine([1.0], 0.0)

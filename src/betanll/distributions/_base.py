@@ -94,8 +94,8 @@ class Distribution(ABC):
         """Return the distribution of ``scale * Y + shift``.
 
         This is the way back from whitened to original units. Both arguments are
-        scalars or vectors over the last axis; `scale` must be positive and finite.
-        Log densities drop by ``log(scale)``.
+        scalars, vectors over the last axis or arrays of ``shape``; `scale` must be
+        positive and finite. Log densities drop by ``log(scale)``.
         """
 
     @abstractmethod
@@ -154,7 +154,7 @@ def affine_arguments(
     scale: ArrayLike, shift: ArrayLike, shape: tuple[int, ...]
 ) -> tuple[Array, Array]:
     scale, shift = positive("scale", scale), as_array(shift)
-    allowed = ((), shape[-1:], (1,) * len(shape[-1:]))
+    allowed = ((), shape[-1:], (1,) * len(shape[-1:]), shape)
     for name, array in (("scale", scale), ("shift", shift)):
         if array.shape not in allowed:
             raise ValueError(

@@ -1,5 +1,6 @@
 """Training: a whole fit as one compiled program, and fleets of fits."""
 
+from betanll.training._data import PackedData
 from betanll.training._fit import available_cores, fit, fit_fleet
 from betanll.training._loop import Net
 from betanll.training._optimizers import SGD, Adam, AdamW, Optimizer, RMSprop
@@ -14,6 +15,7 @@ __all__ = [
     "FitTask",
     "Net",
     "Optimizer",
+    "PackedData",
     "RMSprop",
     "available_cores",
     "epochs_for",

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import numpy.typing as npt
 
 #: Samples that a validation pass works on at a time: their activations fit the cache.
 VALIDATION_CHUNK = 1024
+
+_ALIGNMENT = 64
+
+#: Inputs, targets and weights of some rows.
+Block = tuple[
+    npt.NDArray[np.float32], npt.NDArray[np.float32], npt.NDArray[np.floating]
+]
 
 
 def bucket(n: int) -> int:
@@ -66,16 +73,19 @@ def checked_table(x: Any, y: Any, weight: Any = None, *, what: str = "data") -> 
 
 def checked_matrix(values: Any, what: str) -> npt.NDArray[np.float32]:
     """Return finite numbers as a matrix in single precision; a vector is a column."""
-    try:
-        array = np.asarray(values, np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{what} must be numeric: {error}") from None
+    array = values
+    # Single precision passes as it is: a copy of large data is worth avoiding.
+    if not (isinstance(values, np.ndarray) and values.dtype == np.float32):
+        try:
+            array = np.asarray(values, np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{what} must be numeric: {error}") from None
     if array.ndim == 1:
         array = array[:, None]
     if array.ndim != 2 or array.shape[1] == 0:
         raise ValueError(f"{what} must be a matrix with columns, got {array.shape}")
     with np.errstate(over="ignore"):
-        single = array.astype(np.float32)
+        single = array.astype(np.float32, copy=False)
     if not np.all(np.isfinite(single)):
         row, column = np.argwhere(~np.isfinite(single))[0]
         raise ValueError(
@@ -100,6 +110,42 @@ class PackedData:
     n_inputs: int
     n_targets: int
 
+    @classmethod
+    def from_blocks(
+        cls,
+        blocks: Iterable[Block],
+        *,
+        n_train: int,
+        n_validation: int = 0,
+        n_inputs: int,
+        n_targets: int,
+        n_weights: int = 1,
+    ) -> PackedData:
+        """Gather finite blocks of inputs, targets and weights, training rows first.
+
+        For data that would be large in memory twice. The weights of each part must
+        have mean one.
+        """
+        width = n_inputs + n_targets + n_weights
+        rows = _aligned_zeros(capacity(n_train + n_validation), width)
+        first = 0
+        for inputs, targets, weights in blocks:
+            block = rows[first : first + len(inputs)]
+            block[:, :n_inputs] = inputs
+            block[:, n_inputs : n_inputs + n_targets] = targets
+            block[:, n_inputs + n_targets :] = weights
+            first += len(inputs)
+        if first != n_train + n_validation:
+            raise ValueError(f"expected {n_train + n_validation} rows, got {first}")
+        # Aligned memory is taken over as it is, without a copy.
+        return cls(jax.device_put(rows), n_train, n_validation, n_inputs, n_targets)
+
+    def samples(self, first: int, n: int) -> tuple[npt.NDArray[np.float32], ...]:
+        """Return inputs, targets and weights of `n` rows as views."""
+        part = np.asarray(self.rows)[first : first + n]
+        ends = np.cumsum([self.n_inputs, self.n_targets])
+        return tuple(np.split(part, ends, axis=1))
+
 
 def pack(train: Table, validation: Table | None = None) -> PackedData:
     """Lay out tables for the compiled loop; weights are scaled to mean one."""
@@ -111,27 +157,33 @@ def pack(train: Table, validation: Table | None = None) -> PackedData:
                 f"training and validation {what} must have equally many columns, "
                 f"got {columns[0]} and {columns[-1]}"
             )
-    n_weights = max(part.weights.shape[1] for part in parts)
-    n = sum(len(part) for part in parts)
-    n_inputs, n_targets = train.inputs.shape[1], train.targets.shape[1]
-    rows = np.zeros((capacity(n), n_inputs + n_targets + n_weights), np.float32)
-    first = 0
-    for part in parts:
-        block = rows[first : first + len(part)]
-        # A weight of zero masks whatever stands there: zero times infinity would not.
-        is_used = part.weights > 0
-        used_rows = is_used.any(axis=1, keepdims=True)
-        block[:, :n_inputs] = np.where(used_rows, part.inputs, 0)
-        block[:, n_inputs : n_inputs + n_targets] = np.where(is_used, part.targets, 0)
-        block[:, n_inputs + n_targets :] = part.weights / part.weights.mean()
-        first += len(part)
-    return PackedData(
-        rows=jnp.asarray(rows),
+    return PackedData.from_blocks(
+        map(_masked, parts),
         n_train=len(train),
         n_validation=0 if validation is None else len(validation),
-        n_inputs=n_inputs,
-        n_targets=n_targets,
+        n_inputs=train.inputs.shape[1],
+        n_targets=train.targets.shape[1],
+        n_weights=max(part.weights.shape[1] for part in parts),
     )
+
+
+def _masked(part: Table) -> Block:
+    """A weight of zero masks whatever stands there: zero times infinity would not."""
+    is_used = part.weights > 0
+    return (
+        np.where(is_used.any(axis=1, keepdims=True), part.inputs, 0),
+        np.where(is_used, part.targets, 0),
+        part.weights / part.weights.mean(),
+    )
+
+
+def _aligned_zeros(n_rows: int, n_columns: int) -> npt.NDArray[np.float32]:
+    """Return an array that starts where JAX wants its own arrays to start."""
+    n_bytes = 4 * n_rows * n_columns
+    memory = np.zeros(n_bytes + _ALIGNMENT, np.uint8)
+    first = -memory.ctypes.data % _ALIGNMENT
+    aligned = memory[first : first + n_bytes].view(np.float32)
+    return aligned.reshape(n_rows, n_columns)
 
 
 def capacity(n: int) -> int:

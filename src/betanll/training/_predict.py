@@ -11,10 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from betanll.objectives import Objective
-from betanll.training._data import bucket, checked_matrix
+from betanll.training._data import checked_matrix
 
-#: Samples in one forward pass.
-CHUNK = 16384
+#: Samples in one forward pass; fewer are padded to one of these sizes. The size may
+#: show in the last bit of a result, because the products are divided differently.
+SIZES = (256, 1024, 4096, 16384)
+CHUNK = SIZES[-1]
 
 
 @partial(jax.jit, static_argnames="net")
@@ -39,10 +41,11 @@ def predict_parameters(
     parts = []
     for first in range(0, max(len(x), 1), CHUNK):
         part = x[first : first + CHUNK]
-        padded = np.zeros((min(CHUNK, bucket(len(part))), x.shape[1]), np.float32)
-        padded[: len(part)] = part
+        n = len(part)
+        size = next(size for size in SIZES if size >= n)
+        padded = part if n == size else np.pad(part, ((0, size - n), (0, 0)))
         parameters = _parameters(net, objective, params, jnp.asarray(padded))
-        parts.append([np.asarray(p)[:, : len(part)] for p in parameters[:3]])
+        parts.append([np.asarray(p)[:, :n] for p in parameters[:3]])
     return tuple(
         np.concatenate(columns, axis=1).T.astype(np.float64)
         for columns in zip(*parts, strict=True)

@@ -17,7 +17,6 @@ from betanll.objectives import Objective
 from betanll.training import _loop
 from betanll.training._data import (
     PackedData,
-    Table,
     bucket,
     checked_table,
     pack,
@@ -44,7 +43,8 @@ class FitTask:
     objective : Objective or str
         What to train, for example ``BetaNLL(0.5)`` or ``"student-t"``.
     x, y : array of shape (n, n_inputs) and (n, n_targets) or (n,)
-        Training data, finite.
+        Training data, finite. A :class:`PackedData` as `x` stands for these and for
+        the weights and validation data below.
     sample_weight : array of shape (n,) or (n, n_targets), optional
         Non-negative weights of the samples or of single targets.
     validation : tuple (x, y) or (x, y, sample_weight), optional
@@ -70,7 +70,7 @@ class FitTask:
     net: _loop.Net
     objective: Objective | str
     x: Any = field(repr=False)
-    y: Any = field(repr=False)
+    y: Any = field(default=None, repr=False)
     sample_weight: Any = field(default=None, repr=False)
     validation: Sequence[Any] | None = field(default=None, repr=False)
     optimizer: Optimizer = field(default_factory=Adam)
@@ -125,7 +125,7 @@ class PreparedFit:
 
 
 #: Checked and packed data by the identities of the arrays of a task.
-SharedData = dict[tuple[int, ...], tuple[Table, Table | None, PackedData]]
+SharedData = dict[tuple[int, ...], PackedData]
 
 
 def prepare(task: FitTask, shared: SharedData | None = None) -> PreparedFit:
@@ -137,18 +137,19 @@ def prepare(task: FitTask, shared: SharedData | None = None) -> PreparedFit:
     objective = objectives.get(task.objective)
     if not isinstance(task.optimizer, Optimizer):
         raise ValueError(f"optimizer must be an Optimizer, got {task.optimizer!r}")
-    train, validation, packed = _shared_data(task, {} if shared is None else shared)
+    packed = _packed_data(task, {} if shared is None else shared)
+    n_train = packed.n_train
     if packed.n_inputs != task.net.n_inputs:
         raise ValueError(
             f"the network expects {task.net.n_inputs} inputs, "
             f"the training data has {packed.n_inputs} columns"
         )
-    if len(train) < 2:
+    if n_train < 2:
         raise ValueError("training data must have at least 2 rows, got 1")
     _check_integer("seed", task.seed, 0, 2**32 - 1)
     batch_size = task.batch_size
     if batch_size is None:
-        batch_size = min(DEFAULT_BATCH_SIZE, len(train))
+        batch_size = min(DEFAULT_BATCH_SIZE, n_train)
     for name, value in [
         ("batch_size", batch_size),
         ("max_epochs", task.max_epochs),
@@ -160,19 +161,19 @@ def prepare(task: FitTask, shared: SharedData | None = None) -> PreparedFit:
         ),
     ]:
         _check_integer(name, value, 1, _NO_LIMIT)
-    if batch_size > len(train):
+    if batch_size > n_train:
         raise ValueError(
-            f"batch_size is larger than the training data: {batch_size} > {len(train)}"
+            f"batch_size is larger than the training data: {batch_size} > {n_train}"
         )
-    if task.patience is not None and validation is None:
+    if task.patience is not None and packed.n_validation == 0:
         raise ValueError("patience needs validation data")
 
     # Distinct training inputs, repeated only when there are too few.
-    places = np.random.default_rng(task.seed).permutation(len(train))
+    places = np.random.default_rng(task.seed).permutation(n_train)
     places = np.resize(places[: _loop.N_INIT_INPUTS], _loop.N_INIT_INPUTS)
-    n = packed.n_train + packed.n_validation
+    n = n_train + packed.n_validation
     # A full batch differs from one cross-validation fold to the next.
-    is_full = batch_size == len(train)
+    is_full = batch_size == n_train
     program = _loop.Program(
         net=task.net,
         n_targets=packed.n_targets,
@@ -185,9 +186,9 @@ def prepare(task: FitTask, shared: SharedData | None = None) -> PreparedFit:
         objective=objective,
         program=program,
         rows=packed.rows,
-        init_inputs=train.inputs[places].T,
+        init_inputs=packed.samples(0, n_train)[0][places].T,
         sizes=_loop.Sizes(
-            grid_for(packed.n_train),
+            grid_for(n_train),
             jnp.int32(packed.n_validation),
             jnp.int32(batch_size),
         ),
@@ -198,13 +199,15 @@ def prepare(task: FitTask, shared: SharedData | None = None) -> PreparedFit:
             schedule_epochs=jnp.int32(task.schedule_epochs or max_epochs),
         ),
         key=jax.random.key(task.seed),
-        n_batches=len(train) // batch_size,
+        n_batches=n_train // batch_size,
     )
 
 
-def _shared_data(
-    task: FitTask, shared: SharedData
-) -> tuple[Table, Table | None, PackedData]:
+def _packed_data(task: FitTask, shared: SharedData) -> PackedData:
+    if isinstance(task.x, PackedData):
+        if not (task.y is None and task.sample_weight is None is task.validation):
+            raise ValueError("packed data holds targets, weights and validation data")
+        return task.x
     parts = () if task.validation is None else tuple(task.validation)
     if task.validation is not None and len(parts) not in (2, 3):
         raise ValueError(
@@ -216,7 +219,7 @@ def _shared_data(
     if identity not in shared:
         train = checked_table(*arrays[:3], what="training data")
         validation = checked_table(*parts, what="validation data") if parts else None
-        shared[identity] = train, validation, pack(train, validation)
+        shared[identity] = pack(train, validation)
     return shared[identity]
 
 
