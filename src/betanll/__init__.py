@@ -12,22 +12,37 @@ from typing import Any
 from betanll._version import __version__
 
 _MODULES = (
+    "assessment",
     "bench",
     "datasets",
+    "diagnostics",
     "distributions",
+    "estimators",
     "losses",
     "metrics",
     "nets",
     "objectives",
+    "reports",
+    "tables",
     "training",
 )
+#: Names that most people need, and the modules that have them.
+_NAMES = {
+    "CalibrationDisplay": "reports",
+    "HeteroscedasticRegressor": "estimators",
+    "IntervalDisplay": "reports",
+    "ResidualDisplay": "reports",
+}
 
-__all__ = ["__version__", *_MODULES]
+__all__ = ["__version__", *_MODULES, *_NAMES]
 
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return importlib.import_module(f"betanll.{name}")
+    if name in _NAMES:
+        module = importlib.import_module(f"betanll.{_NAMES[name]}")
+        return getattr(module, name)
     raise AttributeError(f"module 'betanll' has no attribute {name!r}")
 
 

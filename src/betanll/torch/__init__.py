@@ -1,4 +1,4 @@
-"""The losses and heads of betanll as PyTorch modules.
+"""The losses and heads of betanll as PyTorch modules, and trained regressors.
 
 The losses take their arguments in the order of :class:`torch.nn.GaussianNLLLoss`, so
 that one name is all there is to change in an existing training loop::
@@ -20,6 +20,7 @@ except ModuleNotFoundError as error:
         'betanll.torch needs PyTorch: pip install "betanll[torch]"'
     ) from None
 
+from betanll.torch._export import RegressorModule
 from betanll.torch._heads import GaussianHead, StudentTHead
 from betanll.torch._losses import (
     BetaNLLLoss,
@@ -37,6 +38,7 @@ __all__ = [
     "GaussianHead",
     "MomentMatchingLoss",
     "NaturalGaussianNLLLoss",
+    "RegressorModule",
     "StudentTHead",
     "StudentTNLLLoss",
 ]

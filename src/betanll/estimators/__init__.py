@@ -1,0 +1,17 @@
+"""The scikit-learn face of the library."""
+
+from betanll.estimators._persistence import ModelError
+from betanll.estimators._regressor import (
+    HeteroscedasticRegressor,
+    VarianceParts,
+    fit_many,
+)
+from betanll.estimators._table_model import TableModel
+
+__all__ = [
+    "HeteroscedasticRegressor",
+    "ModelError",
+    "TableModel",
+    "VarianceParts",
+    "fit_many",
+]

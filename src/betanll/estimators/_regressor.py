@@ -1,0 +1,598 @@
+"""The scikit-learn estimator."""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Generator, Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.utils import assert_all_finite, check_random_state
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_array,
+    check_consistent_length,
+    check_is_fitted,
+    validate_data,
+)
+
+from betanll import metrics
+from betanll.distributions import Distribution, Mixture
+from betanll.estimators import _search
+from betanll.estimators._calibration import (
+    conformal_factors,
+    conformal_scores,
+    spread_factor,
+    with_spread,
+)
+from betanll.estimators._parameters import check_parameters, n_threads, recipe_of
+from betanll.estimators._search import Fitted, TrainingData
+from betanll.estimators._whitening import Whitening
+from betanll.nets import MLP
+from betanll.objectives import Objective, Schedule
+from betanll.training import FitResult, FitTask, predict_parameters
+
+Array = npt.NDArray[np.float64]
+
+#: Training and validation need so many rows together.
+MIN_ROWS = 3
+
+
+class VarianceParts(NamedTuple):
+    """The two parts of the predictive variance, which add up to it."""
+
+    aleatoric: Array
+    epistemic: Array
+
+
+class HeteroscedasticRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
+    """Neural network that predicts a mean and a spread for every row.
+
+    Inputs and targets are whitened inside; every number that goes in or comes out is
+    in the user's units. Learning rate (and beta, if asked for) are chosen on a
+    validation part as one fleet of trainings, then the network is trained again on all
+    rows for the number of epochs that was best.
+
+    Parameters
+    ----------
+    objective : str or Objective, default="beta-nll"
+        What to train: ``"beta-nll"``, ``"nll"``, ``"mse"``, ``"student-t"``, ... or an
+        object such as ``BetaNLL(0.5, max_variance=100.0)``. Objectives without a
+        variance of their own (``"mse"``) predict the same spread everywhere, the root
+        mean square of the validation residuals.
+    beta : float, (start, end) or "auto", default=0.5
+        Exponent of ``"beta-nll"``; other objectives ignore it. 0 is the plain
+        likelihood, 1 fits the mean as the squared error does. ``"auto"`` chooses among
+        0, 0.25, 0.5, 0.75 and 1 by validation log-likelihood, with the learning rate.
+    hidden_layer_sizes : int or sequence of int, default=(50,)
+        Units of each hidden layer; empty for a linear model.
+    activation : {"relu", "tanh", "elu", "gelu", "silu"}, default="relu"
+        Nonlinearity of the hidden layers.
+    learning_rate_init : float or "search", default="search"
+        Learning rate of Adam. ``"search"`` tries 1e-4, 3e-4, 7e-4, 1e-3, 3e-3 and 7e-3.
+    batch_size : int, default=256
+        Rows in an update, or all if there are fewer.
+    max_updates : int, default=20000
+        Budget of one training, in updates.
+    n_iter_no_change : int, default=50
+        Epochs without improvement on the validation part that end a training.
+    validation_fraction : float, default=0.2
+        Share of the rows for validation. With a calibration as large a share of the
+        rows is set aside first, for that alone.
+    n_members : int, default=1
+        Networks of the deep ensemble, which differ in initialisation and shuffling.
+    calibration : {None, "scale", "conformal"}, default=None
+        ``"scale"`` stretches all predicted spreads by one factor for each target, so
+        that standardised residuals have mean square one. ``"conformal"`` makes
+        intervals hold their coverage with a guarantee for finite samples; means,
+        spreads and densities stay as they are.
+    random_state : int, RandomState or None, default=None
+        Splits, initialisation and shuffling. An integer gives the same bits each time.
+    n_jobs : int or None, default=None
+        Trainings at a time; None and -1 mean one for each core.
+    verbose : int, default=0
+        Above 0, show a progress bar.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Number of input columns; ``feature_names_in_`` has their names, if there were.
+    n_outputs_ : int
+        Number of targets.
+    best_learning_rate_ : float
+        Learning rate of the final training.
+    beta_ : float, (start, end) or None
+        Exponent of the final training, None for objectives without one.
+    n_iter_, n_updates_ : int
+        Epochs and updates of the final training.
+    history_ : dict of str to array
+        ``epoch``, ``train_loss``, ``validation_nll`` and ``validation_mse`` of the
+        chosen training on the part without validation rows, in whitened units.
+    loss_curve_ : list of float
+        Training loss of the first member in the final training, whitened.
+    search_results_ : dict of str to list
+        Learning rate, beta, score, epochs, updates and status of every candidate.
+    best_validation_score_ : float
+        Best validation score in whitened units, greater is better: log-likelihood of a
+        row, or minus the squared error for ``"mse"``.
+    spread_ : array of shape (n_outputs_,)
+        Factor on the predicted standard deviations, 1 without calibration.
+
+    See Also
+    --------
+    betanll.objectives : What can be trained.
+    betanll.metrics : Scorers for model selection.
+
+    Notes
+    -----
+    A 2-D `y` may have missing entries (NaN): they do not enter the loss. Rows with
+    weight zero and rows without any target are left out.
+
+    References
+    ----------
+    Seitzer et al., "On the pitfalls of heteroscedastic uncertainty estimation with
+    probabilistic neural networks", ICLR 2022.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from betanll import HeteroscedasticRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-1, 1, (500, 1))
+    >>> y = 100 * X[:, 0] + rng.normal(0, np.where(X[:, 0] < 0, 1.0, 10.0))
+    >>> model = HeteroscedasticRegressor(random_state=0, max_updates=2000).fit(X, y)
+    >>> mean, std = model.predict([[-0.5], [0.5]], return_std=True)
+    >>> bool(abs(mean[0] + 50) < 3), bool(std[1] > 4 * std[0])
+    (True, True)
+    >>> model.predict_interval([[-0.5], [0.5]], coverage=0.9).shape
+    (2, 2)
+    """
+
+    # What ``fit`` learns; without values here, so that an unfitted one has none of it.
+    n_features_in_: int
+    feature_names_in_: npt.NDArray[Any]
+    n_outputs_: int
+    net_: MLP
+    objective_: Objective
+    members_: list[Any]
+    inputs_: Whitening
+    targets_: Whitening
+    spread_: Array
+    conformal_scores_: list[Array] | None
+    best_learning_rate_: float
+    best_validation_score_: float
+    beta_: Schedule | None
+    n_iter_: int
+    n_updates_: int
+    history_: dict[str, npt.NDArray[Any]]
+    loss_curve_: list[float]
+    search_results_: dict[str, list[Any]]
+    _y_is_vector: bool
+
+    def __init__(
+        self,
+        *,
+        objective: str | Objective = "beta-nll",
+        beta: Schedule | str = 0.5,
+        hidden_layer_sizes: int | Sequence[int] = (50,),
+        activation: str = "relu",
+        learning_rate_init: float | str = "search",
+        batch_size: int = 256,
+        max_updates: int = 20000,
+        n_iter_no_change: int = 50,
+        validation_fraction: float = 0.2,
+        n_members: int = 1,
+        calibration: str | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.objective = objective
+        self.beta = beta
+        self.hidden_layer_sizes = hidden_layer_sizes
+        self.activation = activation
+        self.learning_rate_init = learning_rate_init
+        self.batch_size = batch_size
+        self.max_updates = max_updates
+        self.n_iter_no_change = n_iter_no_change
+        self.validation_fraction = validation_fraction
+        self.n_members = n_members
+        self.calibration = calibration
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train on rows of inputs and targets.
+
+        Parameters
+        ----------
+        X : array of shape (n, n_features)
+            Finite numbers; a pandas or polars frame gives the features their names.
+        y : array of shape (n,) or (n, n_outputs)
+            Targets. In the second form NaN marks a missing entry.
+        sample_weight : array of shape (n,), optional
+            Non-negative weights of the rows in loss, validation and whitening.
+
+        Returns
+        -------
+        self
+        """
+        _search.run(
+            [self.fit_protocol(X, y, sample_weight)],
+            n_jobs=n_threads(self.n_jobs),
+            progress=bool(self.verbose),
+        )
+        return self
+
+    def fit_protocol(
+        self, X: Any, y: Any, sample_weight: Any = None
+    ) -> Generator[list[FitTask], list[FitResult], Self]:
+        """Fit as a generator: yields trainings, is sent their results, returns self.
+
+        For :func:`fit_many`, which trains several estimators as one fleet. A fit that
+        fails or is interrupted leaves the estimator as it was.
+        """
+        check_parameters(self)
+        model = copy.copy(self)
+        data = model._checked_data(X, y, sample_weight)
+        random = check_random_state(self.random_state)
+        order = random.permutation(len(data))
+        held_out = None
+        if self.calibration is not None:
+            n_held_out = max(1, round(self.validation_fraction * len(data)))
+            if len(data) - n_held_out < MIN_ROWS:
+                raise ValueError(
+                    f"calibration needs more rows than n_samples = {len(data)}"
+                )
+            held_out = data[order[:n_held_out]]
+            data = data[order[n_held_out:]]
+            order = random.permutation(len(data))
+        # Drawn last: more members leave the splits and the first one as they are.
+        seeds = random.randint(2**31 - 1, size=self.n_members).tolist()
+        recipe = recipe_of(self, n_inputs=data.inputs.shape[1], seeds=seeds)
+        fitted = yield from _search.protocol(recipe, data, order)
+        model._keep(fitted)
+        if held_out is not None:
+            predictive = model._distribution(held_out.inputs)
+            if self.calibration == "scale":
+                model.spread_ = model.spread_ * spread_factor(
+                    predictive, held_out.targets, held_out.weights
+                )
+            else:
+                model.conformal_scores_ = conformal_scores(predictive, held_out.targets)
+        self.__dict__ = model.__dict__
+        return self
+
+    def predict(
+        self, X: Any, return_std: bool = False
+    ) -> npt.NDArray[np.float64] | tuple[Array, Array]:
+        """Return the predicted mean, and the total standard deviation if asked for.
+
+        Parameters
+        ----------
+        X : array of shape (n, n_features)
+        return_std : bool, default=False
+            Also return the standard deviation: noise and, for an ensemble, the
+            disagreement of its members.
+
+        Returns
+        -------
+        array of shape (n,) or (n, n_outputs), or two of them
+            As `y` was in ``fit``.
+        """
+        predictive = self.predict_dist(X)
+        return (predictive.mean, predictive.std) if return_std else predictive.mean
+
+    def predict_dist(self, X: Any) -> Distribution:
+        """Return the predictive distribution of each row in the units of the target.
+
+        A :class:`~betanll.distributions.Normal` or
+        :class:`~betanll.distributions.StudentT`, or their
+        :class:`~betanll.distributions.Mixture` for an ensemble.
+        """
+        predictive = self._distribution(self._checked_inputs(X))
+        return predictive[:, 0] if self._y_is_vector else predictive
+
+    def predict_var(self, X: Any) -> Array:
+        """Return the predictive variance, the sum of ``predict_parts``."""
+        return self.predict_dist(X).variance
+
+    def predict_parts(self, X: Any) -> VarianceParts:
+        """Return the predictive variance in two parts.
+
+        Returns
+        -------
+        aleatoric, epistemic : arrays as the mean
+            Noise that the members see on average, and the variance of their means. The
+            second is zero for a single network, which cannot disagree with itself.
+        """
+        predictive = self.predict_dist(X)
+        if isinstance(predictive, Mixture):
+            return VarianceParts(
+                predictive.aleatoric_variance, predictive.epistemic_variance
+            )
+        return VarianceParts(predictive.variance, np.zeros(predictive.shape))
+
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> Array:
+        """Return central prediction intervals.
+
+        Parameters
+        ----------
+        X : array of shape (n, n_features)
+        coverage : float in (0, 1), default=0.9
+            Probability with which a new observation lies inside. After conformal
+            calibration that is guaranteed on average over rows like the calibration
+            rows; intervals are infinite where there were too few of those.
+
+        Returns
+        -------
+        array of shape (n, 2) or (n, 2, n_outputs)
+            Lower and upper bounds.
+        """
+        if not 0 < coverage < 1:
+            raise ValueError(f"coverage must lie in (0, 1), got {coverage}")
+        check_is_fitted(self)
+        if self.conformal_scores_ is None:
+            return self.predict_dist(X).interval(coverage)
+        predictive = self._distribution(self._checked_inputs(X))
+        half_width = _conformal_half_width(
+            predictive, conformal_factors(self.conformal_scores_, coverage)
+        )
+        bounds = [predictive.mean - half_width, predictive.mean + half_width]
+        interval = np.stack(bounds, axis=1)
+        return interval[:, :, 0] if self._y_is_vector else interval
+
+    def predict_quantiles(self, X: Any, alpha: float | Sequence[float]) -> Array:
+        """Return quantiles of the predictive distribution.
+
+        Parameters
+        ----------
+        X : array of shape (n, n_features)
+        alpha : float or sequence of L floats in [0, 1]
+            Levels. After conformal calibration these are the ends of the central
+            intervals of ``predict_interval``.
+
+        Returns
+        -------
+        array of shape (n,) or (n, n_outputs), with a last axis L for a sequence
+        """
+        check_is_fitted(self)
+        if self.conformal_scores_ is None:
+            return self.predict_dist(X).quantile(alpha)
+        levels = np.asarray(alpha, np.float64)
+        if levels.ndim > 1 or not np.all((levels >= 0) & (levels <= 1)):
+            raise ValueError(f"alpha must hold numbers in [0, 1], got {alpha!r}")
+        predictive = self._distribution(self._checked_inputs(X))
+        quantiles = np.empty((*predictive.shape, levels.size))
+        for i, level in enumerate(levels.ravel().tolist()):
+            factors = conformal_factors(self.conformal_scores_, abs(2 * level - 1))
+            half_width = _conformal_half_width(predictive, factors)
+            quantiles[..., i] = predictive.mean + np.sign(level - 0.5) * half_width
+        quantiles = quantiles if levels.ndim else quantiles[..., 0]
+        return quantiles[:, 0] if self._y_is_vector else quantiles
+
+    def sample(
+        self,
+        X: Any,
+        n_samples: int = 1,
+        random_state: int | np.random.Generator | None = None,
+    ) -> Array:
+        """Draw targets from the predictive distributions.
+
+        Returns
+        -------
+        array of shape (n_samples, n) or (n_samples, n, n_outputs)
+        """
+        return self.predict_dist(X).sample(n_samples, rng=random_state)
+
+    def log_likelihood(self, X: Any, y: Any) -> float:
+        """Return the log-density of `y`, summed over targets, averaged over rows."""
+        predictive = self.predict_dist(X)
+        target = self._checked_targets(y, len(predictive))
+        return metrics.log_likelihood(
+            predictive, target[:, 0] if self._y_is_vector else target
+        )
+
+    def conformalize(self, X_cal: Any, y_cal: Any) -> Self:
+        """Calibrate intervals with rows that ``fit`` has not seen.
+
+        From then on ``predict_interval`` and ``predict_quantiles`` keep their coverage
+        for rows like these, whatever the model. Each target is treated by itself.
+
+        Returns
+        -------
+        self
+        """
+        predictive = self._distribution(self._checked_inputs(X_cal))
+        target = self._checked_targets(y_cal, len(predictive))
+        self.conformal_scores_ = conformal_scores(predictive, target)
+        return self
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model into a folder, without pickle.
+
+        The folder appears whole or not at all; an older model there is replaced.
+        """
+        from betanll.estimators import _persistence, _state
+
+        check_is_fitted(self)
+        _persistence.write_model(path, *_state.to_state(self))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a model that :meth:`save` wrote; nothing in it is executed."""
+        from betanll.estimators import _persistence, _state
+
+        return _state.from_state(cls, *_persistence.read_model(path))
+
+    def to_torch(self) -> Any:
+        """Return a ``torch.nn.Module`` that maps inputs to mean and std as ``predict``.
+
+        Needs PyTorch. Conformal intervals are not part of it.
+        """
+        from betanll.torch import RegressorModule
+
+        check_is_fitted(self)
+        return RegressorModule(
+            members=self.members_,
+            activation=self.net_.activation,
+            objective=self.objective_,
+            input_mean=self.inputs_.mean,
+            input_scale=self.inputs_.scale,
+            target_mean=self.targets_.mean,
+            target_scale=self.targets_.scale,
+            spread=self.spread_,
+            squeeze=self._y_is_vector,
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        return tags
+
+    def _checked_data(self, X: Any, y: Any, sample_weight: Any) -> TrainingData:
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            validate_separately=(
+                {"dtype": [np.float64, np.float32]},
+                {
+                    "dtype": np.float64,
+                    "ensure_2d": False,
+                    "ensure_all_finite": "allow-nan",
+                },
+            ),
+        )
+        check_consistent_length(X, y)
+        self._y_is_vector = y.ndim == 1
+        if self._y_is_vector:
+            assert_all_finite(y, input_name="y")
+        targets = y[:, None] if y.ndim == 1 else y
+        is_used = ~np.isnan(targets).all(axis=1)
+        weights = None
+        if sample_weight is not None:
+            weights = _check_sample_weight(
+                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            )[:, None]
+            # Only their ratios matter, and sums of large ones could overflow.
+            weights = weights / max(weights.max(), np.finfo(np.float64).tiny)
+            is_used &= weights[:, 0] > 0
+        data = TrainingData(X, targets, weights)
+        if not is_used.all():
+            data = data[np.flatnonzero(is_used)]
+        if len(data) < MIN_ROWS:
+            raise ValueError(
+                f"at least {MIN_ROWS} rows with a target and a positive weight are "
+                f"needed, got n_samples = {len(data)}"
+            )
+        empty = np.flatnonzero(np.isnan(data.targets).all(axis=0))
+        if empty.size:
+            raise ValueError(f"target {empty[0]} of y has no values that are used")
+        return data
+
+    def _checked_inputs(self, X: Any) -> npt.NDArray[np.floating]:
+        check_is_fitted(self)
+        return validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+
+    def _checked_targets(self, y: Any, n: int) -> Array:
+        y = check_array(
+            y,
+            dtype=np.float64,
+            ensure_2d=False,
+            ensure_all_finite="allow-nan",
+            input_name="y",
+        )
+        target = y[:, None] if y.ndim == 1 else y
+        if target.shape != (n, self.n_outputs_):
+            raise ValueError(
+                f"y must have {n} rows and {self.n_outputs_} targets, "
+                f"got shape {y.shape}"
+            )
+        return target
+
+    def _keep(self, fitted: Fitted) -> None:
+        """Store what training found, with NumPy arrays as parameters."""
+        first = fitted.members[0]
+        self.net_ = fitted.net
+        self.objective_ = fitted.objective
+        self.members_ = [_search.as_numpy(member.params) for member in fitted.members]
+        self.inputs_, self.targets_ = fitted.inputs, fitted.targets
+        self.n_outputs_ = len(fitted.targets.mean)
+        self.best_learning_rate_ = fitted.learning_rate
+        self.beta_ = getattr(fitted.objective, "beta", None)
+        self.n_iter_, self.n_updates_ = first.n_epochs, first.n_updates
+        self.history_ = fitted.history
+        self.loss_curve_ = first.history["train_loss"].tolist()
+        self.search_results_ = fitted.search
+        self.best_validation_score_ = fitted.best_score
+        # Objectives of the mean alone have a variance of one in whitened units.
+        has_spread = fitted.objective.n_parameters > 1
+        self.spread_ = np.ones(self.n_outputs_) if has_spread else fitted.residual_scale
+        self.conformal_scores_ = None
+
+    def _distribution(self, X: npt.NDArray[np.floating]) -> Distribution:
+        """Return the predictive distribution, always of shape (n, n_outputs)."""
+        blocks: list[list[tuple[Array, ...]]] = [[] for _ in self.members_]
+        for whitened in self.inputs_.blocks(X):
+            for parameters, params in zip(blocks, self.members_, strict=True):
+                parameters.append(
+                    predict_parameters(
+                        self.net_, self.objective_, params, whitened.astype(np.float32)
+                    )
+                )
+        components = [
+            self.objective_.predictive(
+                tuple(np.concatenate(part) for part in zip(*parameters, strict=True))
+            ).affine(self.targets_.scale, self.targets_.mean)
+            for parameters in blocks
+        ]
+        predictive = components[0] if len(components) == 1 else Mixture(components)
+        return with_spread(predictive, self.spread_)
+
+
+def _conformal_half_width(predictive: Distribution, factors: Array) -> Array:
+    # An infinite factor is infinite even where the std underflows to zero.
+    return np.where(np.isinf(factors), np.inf, factors * predictive.std)
+
+
+def fit_many(
+    jobs: Sequence[tuple[HeteroscedasticRegressor, Any, Any]],
+    *,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> list[HeteroscedasticRegressor]:
+    """Fit several estimators, each on data of its own, as one fleet of trainings.
+
+    The results are those of fitting them one after the other.
+
+    Parameters
+    ----------
+    jobs : sequence of (estimator, X, y)
+    n_jobs : int, optional
+        Trainings at a time, by default one for each core.
+    progress : bool, default=False
+        Show a progress bar.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from betanll import HeteroscedasticRegressor
+    >>> X = np.linspace(-1, 1, 100)[:, None]
+    >>> models = [
+    ...     HeteroscedasticRegressor(objective=name, max_updates=200, random_state=0)
+    ...     for name in ("nll", "beta-nll")
+    ... ]
+    >>> fitted = fit_many([(model, X, X[:, 0] ** 2) for model in models])
+    >>> [model.predict(X).shape for model in fitted]
+    [(100,), (100,)]
+    """
+    return _search.run(
+        [estimator.fit_protocol(X, y) for estimator, X, y in jobs],
+        n_jobs=n_threads(n_jobs),
+        progress=progress,
+    )

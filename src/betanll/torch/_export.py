@@ -1,0 +1,286 @@
+"""A trained regressor as a PyTorch module."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor, nn
+
+from betanll._limits import MAX_VARIANCE
+from betanll.torch._heads import GaussianHead, StudentTHead
+
+if TYPE_CHECKING:
+    from betanll.objectives import Objective
+
+# The names of betanll.nets.MLP; JAX means the approximation by tanh when it says gelu.
+_ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
+    "tanh": nn.Tanh,
+    "relu": nn.ReLU,
+    "elu": nn.ELU,
+    "gelu": lambda: nn.GELU(approximate="tanh"),
+    "silu": nn.SiLU,
+}
+
+# Where the estimator cuts off whitened inputs.
+_LIMIT = 1e15
+
+
+class RegressorModule(nn.Module):
+    """The mean and standard deviation that a trained regressor predicts.
+
+    ``HeteroscedasticRegressor.to_torch`` makes one. It agrees with
+    ``predict(X, return_std=True)`` up to the rounding of single precision. Inputs that
+    ``predict`` refuses are not looked for: NaN in a row gives NaN.
+
+    Parameters
+    ----------
+    members : sequence of parameters
+        The parameters of :class:`betanll.nets.MLP` for each member of the ensemble.
+    activation : {"tanh", "relu", "elu", "gelu", "silu"}
+        The activation of that network.
+    objective : Objective
+        What the network was trained with: one of :mod:`betanll.objectives`, or a
+        subclass that reads the outputs of the network in the same way.
+    input_mean, input_scale : array of shape (n_inputs,)
+        Inputs are whitened with them. An infinite scale ignores the column.
+    target_mean, target_scale : array of shape (n_targets,)
+        They take the whitened prediction back to original units.
+    spread : array of shape (n_targets,)
+        The standard deviation is multiplied by it: 1, or a calibration.
+    squeeze : bool
+        Return vectors for the one target that there is.
+
+    Notes
+    -----
+    The networks compute in single precision, whitening and everything after the heads
+    in double precision: the digits of targets around a million with little noise
+    survive if the inputs, and with them the results, are float64.
+
+    ``.double()`` makes the networks double precision too. ``.float()`` makes everything
+    single precision, for devices that know nothing else. Half precision is for the
+    hidden layers alone.
+
+    Examples
+    --------
+    A linear model of one target, with a variance of 1 in whitened units:
+
+    >>> import numpy as np, torch
+    >>> from betanll.objectives import MSE
+    >>> module = RegressorModule(
+    ...     members=[[{"weight": np.ones((1, 2)), "bias": np.zeros((1, 1))}]],
+    ...     activation="relu",
+    ...     objective=MSE(),
+    ...     input_mean=[0.0, 1.0],
+    ...     input_scale=[1.0, 1.0],
+    ...     target_mean=[10.0],
+    ...     target_scale=[2.0],
+    ...     spread=[1.0],
+    ...     squeeze=True,
+    ... )
+    >>> mean, std = module(torch.tensor([[3.0, 1.0], [0.0, 0.0]]))
+    >>> mean.tolist(), std.tolist()
+    ([16.0, 8.0], [2.0, 2.0])
+    """
+
+    input_mean: Tensor
+    input_scale: Tensor
+    target_mean: Tensor
+    target_scale: Tensor
+    spread: Tensor
+
+    def __init__(
+        self,
+        *,
+        members: Sequence[Any],
+        activation: str,
+        objective: Objective,
+        input_mean: ArrayLike,
+        input_scale: ArrayLike,
+        target_mean: ArrayLike,
+        target_scale: ArrayLike,
+        spread: ArrayLike,
+        squeeze: bool,
+    ) -> None:
+        super().__init__()
+        if not members:
+            raise ValueError("members must not be empty")
+        if activation not in _ACTIVATIONS:
+            raise ValueError(
+                f"activation must be one of {', '.join(_ACTIVATIONS)}, "
+                f"got {activation!r}"
+            )
+        make_head, self._moments = _reading(objective)
+        shapes = [np.shape(layer["weight"]) for layer in members[0]]
+        for other in members:
+            if [np.shape(layer["weight"]) for layer in other] != shapes:
+                raise ValueError("members must have equal shapes")
+        n_inputs, (n_outputs, n_features) = shapes[0][1], shapes[-1]
+        n_targets, rest = divmod(n_outputs, objective.n_parameters)
+        if rest or not n_targets:
+            raise ValueError(
+                f"{type(objective).__name__} needs {objective.n_parameters} outputs "
+                f"for each target, the networks have {n_outputs}"
+            )
+        if squeeze and n_targets != 1:
+            raise ValueError(f"squeeze needs one target, there are {n_targets}")
+        self.squeeze = squeeze
+        for name, values, size in (
+            ("input_mean", input_mean, n_inputs),
+            ("input_scale", input_scale, n_inputs),
+            ("target_mean", target_mean, n_targets),
+            ("target_scale", target_scale, n_targets),
+            ("spread", spread, n_targets),
+        ):
+            self.register_buffer(name, _vector(name, values, size))
+        # The constructors draw weights, only to be overwritten: nobody is to notice.
+        with torch.random.fork_rng(devices=[]):
+            self.members = nn.ModuleList(
+                _network(layers, activation, make_head(n_features, n_targets))
+                for layers in members
+            ).float()
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the mean and the total standard deviation in original units.
+
+        Parameters
+        ----------
+        x : tensor of shape (..., n_inputs)
+
+        Returns
+        -------
+        mean, std : tensor of shape (..., n_targets), or (...) if ``squeeze``
+            float64 if `x` is, else float32.
+        """
+        if x.ndim == 0 or x.shape[-1] != len(self.input_mean):
+            raise ValueError(
+                f"x must have shape (..., {len(self.input_mean)}), got {tuple(x.shape)}"
+            )
+        z = (x.to(self.input_mean.dtype) - self.input_mean) / self.input_scale
+        z = z.clamp(-_LIMIT, _LIMIT).to(next(self.members.parameters()).dtype)
+        moments = [self._member_moments(member(z)) for member in self.members]
+        means, variances = (
+            torch.stack(values) for values in zip(*moments, strict=True)
+        )
+        mean = means.mean(dim=0)
+        # Not Tensor.var, which warns of a batch without rows.
+        variance = (variances + (means - mean).square()).mean(dim=0)
+        mean = mean * self.target_scale + self.target_mean
+        std = variance.sqrt() * self.target_scale * self.spread
+        if self.squeeze:
+            mean, std = mean.squeeze(-1), std.squeeze(-1)
+        dtype = torch.promote_types(x.dtype, torch.float32)
+        return mean.to(dtype), std.to(dtype)
+
+    def _member_moments(self, outputs: Any) -> tuple[Tensor, Tensor]:
+        outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+        return self._moments(*(output.to(self.spread.dtype) for output in outputs))
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        # Half precision holds neither a target of 1e6 nor a scale of 1e-6.
+        before = dict(self._buffers)
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]  # PyTorch's
+        for name, buffer in self._buffers.items():
+            old = before[name]
+            if buffer is not None and old is not None and buffer.element_size() < 4:
+                self._buffers[name] = old.to(buffer.device)
+        return self
+
+
+# From the outputs of a head to a mean and a variance, both whitened.
+
+
+def _unit_variance(mean: Tensor) -> tuple[Tensor, Tensor]:
+    return mean, torch.ones_like(mean)
+
+
+def _variance(mean: Tensor, variance: Tensor) -> tuple[Tensor, Tensor]:
+    return mean, variance
+
+
+def _std(mean: Tensor, std: Tensor) -> tuple[Tensor, Tensor]:
+    return mean, std.square()
+
+
+def _natural(eta1: Tensor, precision: Tensor) -> tuple[Tensor, Tensor]:
+    return eta1 / precision, 1 / precision
+
+
+def _student_t(mean: Tensor, shape: Tensor, rate: Tensor) -> tuple[Tensor, Tensor]:
+    return mean, rate / (shape - 1)
+
+
+_Head = Callable[[int, int], nn.Module]
+_Moments = Callable[..., tuple[Tensor, Tensor]]
+
+
+def _reading(objective: Objective) -> tuple[_Head, _Moments]:
+    """Return the head of an objective and the moments that its outputs mean.
+
+    Objectives that share the two methods by which raw outputs become a distribution
+    share these as well.
+    """
+    # Here, because it loads JAX.
+    from betanll import objectives
+
+    def methods(cls: type) -> tuple[Any, Any]:
+        return getattr(cls, "parameters", None), getattr(cls, "predictive", None)
+
+    ceiling = getattr(objective, "max_variance", MAX_VARIANCE)
+    bounded = partial(GaussianHead, max_variance=ceiling)
+    unbounded = partial(GaussianHead, max_variance=math.inf)
+    readings: dict[tuple[Any, Any], tuple[_Head, _Moments]] = {
+        methods(objectives.MSE): (nn.Linear, _unit_variance),
+        methods(objectives.GaussianNLL): (bounded, _variance),
+        methods(objectives.MomentMatching): (GaussianHead, _std),
+        methods(objectives.NaturalGaussian): (unbounded, _natural),
+        methods(objectives.StudentT): (StudentTHead, _student_t),
+        methods(objectives.VBEM): (StudentTHead, _student_t),
+    }
+    reading = readings.get(methods(type(objective)))
+    if reading is None:
+        raise TypeError(
+            f"{type(objective).__name__} cannot be exported: only the objectives of "
+            "betanll and their subclasses with the same `parameters` and `predictive`"
+        )
+    return reading
+
+
+def _network(layers: Any, activation: str, head: nn.Module) -> nn.Sequential:
+    """Return the network with the given parameters; the head is filled in place."""
+    modules: list[nn.Module] = []
+    for layer in layers[:-1]:
+        n_outputs, n_inputs = np.shape(layer["weight"])
+        linear = nn.Linear(n_inputs, n_outputs)
+        _fill(linear, layer, 0)
+        modules += [linear, _ACTIVATIONS[activation]()]
+    # Rows for mean, variance and so on follow each other, as do the maps of a head. The
+    # variational objectives have more of them, which only training needs.
+    first = 0
+    for module in head.modules():
+        if isinstance(module, nn.Linear):
+            _fill(module, layers[-1], first)
+            first += module.out_features
+    return nn.Sequential(*modules, head)
+
+
+@torch.no_grad()
+def _fill(linear: nn.Linear, layer: Any, first: int) -> None:
+    rows = slice(first, first + linear.out_features)
+    weight, bias = (np.array(layer[name])[rows] for name in ("weight", "bias"))
+    linear.weight.copy_(torch.from_numpy(weight))
+    linear.bias.copy_(torch.from_numpy(bias[:, 0]))
+
+
+def _vector(name: str, values: ArrayLike, size: int) -> Tensor:
+    vector = np.array(values, np.float64)
+    if vector.shape != (size,):
+        raise ValueError(f"{name} must have shape ({size},), got {vector.shape}")
+    if not name.endswith("mean") and not np.all(vector > 0):
+        raise ValueError(f"{name} must be positive, got {vector}")
+    return torch.tensor(vector)

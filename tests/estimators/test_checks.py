@@ -1,0 +1,26 @@
+"""scikit-learn's own checks of estimators."""
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from betanll import HeteroscedasticRegressor
+
+EXPECTED = {
+    "check_sample_weight_equivalence_on_dense_data": (
+        "validation rows and batches are drawn at random from the rows, so a row with "
+        "weight two is not the same as two rows"
+    ),
+}
+
+
+# Fewer updates than by default: scikit-learn fits about a hundred times.
+@parametrize_with_checks(
+    [
+        HeteroscedasticRegressor(max_updates=2000),
+        HeteroscedasticRegressor(max_updates=300, n_members=2, calibration="scale"),
+    ],
+    expected_failed_checks=lambda estimator: EXPECTED,
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+def test_check(estimator, check):
+    check(estimator)
