@@ -1,5 +1,19 @@
-"""Figures of results."""
+"""Figures of results, and a report of a fit as one HTML file."""
 
+from betanll.reports._calibration import CalibrationDisplay
+from betanll.reports._intervals import IntervalDisplay
+from betanll.reports._render import render_report
+from betanll.reports._report import Finding, FitReport, Panel
+from betanll.reports._residuals import ResidualDisplay
 from betanll.reports._sine import sine_figure
 
-__all__ = ["sine_figure"]
+__all__ = [
+    "CalibrationDisplay",
+    "Finding",
+    "FitReport",
+    "IntervalDisplay",
+    "Panel",
+    "ResidualDisplay",
+    "render_report",
+    "sine_figure",
+]

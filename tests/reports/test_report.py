@@ -1,0 +1,286 @@
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from betanll.distributions import Mixture, Normal, StudentT
+from betanll.reports import Finding, Panel, render_report, sine_figure
+
+VOID = {"meta", "link", "br", "hr", "img"}
+
+
+class Document(HTMLParser):
+    """Tags, attributes and visible text of a document, whose tags must match."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.open, self.tags, self.texts = [], [], []
+        self.feed(html)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] != "style":
+            self.texts.append(data.strip())
+
+    @property
+    def text(self):
+        return re.sub(r"\s+", " ", " ".join(self.texts))
+
+    def all(self, name):
+        return [attrs for tag, attrs in self.tags if tag == name]
+
+
+def panel(text="Look at this."):
+    figure = Figure(figsize=(5, 2))
+    figure.subplots().plot([0, 1], [0, 1], label="line")
+    return Panel("First things first", text, figure)
+
+
+def test_report_tells_the_story(make_report):
+    report = make_report(introduction=[panel()])
+    document = Document(render_report(report))
+    for part in (
+        "House prices",
+        "First things first",
+        "Look at this.",
+        "typical error",
+        "Of 100 90 % intervals,",
+        "smaller error than always guessing the average",
+        "✓ Good: Predictions are far better than guessing.",
+        "i Note: Intervals",
+        "! Warning: Three rows",
+        "★ best:",
+        "A negative value is normal",
+        "beta-nll, beta 0.5 81 %",
+        "objective beta-nll",
+        report.command.strip(),
+    ):
+        assert part in document.text, part
+    # five figures of the target, three curves, a panel and two bars, all with names
+    images = [attrs for attrs in document.all("svg") if attrs["role"] == "img"]
+    assert len(images) == 5 + 3 + 1 + 2
+    assert len({attrs["aria-label"] for attrs in images}) == len(images)
+    assert len(document.all("figcaption")) == 9
+
+
+def test_report_is_self_contained_and_small(make_report):
+    html = render_report(make_report(d=6, n=5000, introduction=[panel()]))
+    assert len(html.encode()) < 1_000_000
+    document = Document(html)
+    assert not document.all("script")
+    assert not document.all("img")
+    assert [a["href"] for a in document.all("link")] == ["data:,"]
+    assert "http:" not in html
+    assert "https:" not in html
+    assert not re.search(r"url\((?!#)|@import", html)
+    (policy,) = [
+        attrs["content"]
+        for attrs in document.all("meta")
+        if attrs.get("http-equiv") == "Content-Security-Policy"
+    ]
+    assert policy.startswith("default-src 'none'")
+    ids = [attrs["id"] for _, attrs in document.tags if "id" in attrs]
+    assert len(ids) == len(set(ids))
+
+
+def test_same_report_same_bytes(make_report):
+    one, two = (render_report(make_report(introduction=[panel()])) for _ in range(2))
+    assert one == two
+
+
+def test_texts_of_the_user_are_escaped(make_report):
+    evil = "<script>alert('$x_1$')</script> & \"quotes\" 価格"
+    report = make_report(
+        title=evil,
+        target_names=[evil],
+        scores={evil: next(iter(make_report().scores.values()))},
+        findings=[Finding("note", evil)],
+        sample_fractions={evil: 0.5},
+        configuration={evil: evil},
+        command=evil,
+        introduction=[panel(evil)],
+    )
+    html = render_report(report)
+    assert "<script" not in html
+    document = Document(html)
+    # title twice, name, scores, finding, fraction, configuration twice, command, panel
+    assert document.text.count(evil) == 10
+
+
+def test_sections_of_targets_are_limited(make_report):
+    document = Document(render_report(make_report(d=8, n=50, history={})))
+    assert "Figures are shown for the first 6 of 8 targets" in document.text
+    assert len(document.all("figure")) == 6 * 5
+    # the table has them all
+    assert document.text.count("target 7") == 1
+    names = [attrs["aria-label"] for attrs in document.all("svg")]
+    assert len(set(names)) == len(names)
+
+
+def test_adjusted_intervals_are_told(make_report):
+    plain, wide = make_report(history={}), make_report()
+    wide = make_report(
+        interval=wide.target[:, None] + np.array([-9.0, 9.0])[:, None], history={}
+    )
+    for report, is_told in ((plain, False), (wide, True)):
+        text = Document(render_report(report)).text
+        assert ("The diamond is the 90 % interval" in text) is is_told
+        assert ("intervals as they were before adjustment" in text) is is_told
+
+
+def test_infinite_intervals(make_report):
+    report = make_report(n=50)
+    some, lower, every = (report.interval.copy() for _ in range(3))
+    some[:3, 0], some[:3, 1] = -np.inf, np.inf
+    lower[:, 0] = -np.inf
+    every[:, 0], every[:, 1] = -np.inf, np.inf
+    text = Document(render_report(make_report(n=50, interval=some, history={}))).text
+    assert "3 of 50 are infinite and not drawn" in text
+    for interval in (lower, every):
+        text = Document(
+            render_report(make_report(n=50, interval=interval, history={}))
+        ).text
+        assert "no interval is finite" in text
+        assert "50 of 50 are infinite" in text
+    assert "Of 50 90 % intervals, 50 held the truth" in text
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e30])
+@pytest.mark.parametrize("n", [2, 200])
+def test_any_scale(make_report, scale, n):
+    document = Document(render_report(make_report(n=n, scale=scale, history={})))
+    power = "10⁻³" if scale < 1 else "10³"
+    assert power in document.text
+    # no long tails of zeros
+    assert not re.search(r"0{12}", document.text)
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0, -1e30, 1e-30])
+def test_constant_targets(make_report, value):
+    target = np.full((30, 1), value)
+    spread = np.full((30, 1), abs(value) or 1.0)
+    for mean in (target, target + spread):
+        predictive = Normal(mean, spread)
+        report = make_report(
+            n=30,
+            target=target,
+            predictive=predictive,
+            interval=predictive.interval(0.9),
+            history={},
+        )
+        text = Document(render_report(report)).text
+        assert "The held-out values are all equal" in text
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_few_rows(make_report, n):
+    text = Document(render_report(make_report(n=n, d=2, history={}))).text
+    assert f"of {2 * n} 90 % intervals" in text.replace("Of", "of")
+
+
+def test_missing_targets(make_report):
+    report = make_report(d=2, n=300, is_missing=True)
+    n_known = int(np.sum(~np.isnan(report.target)))
+    assert f"{n_known:,} held-out values" in Document(render_report(report)).text
+    # a target that was never observed
+    target = report.target.copy()
+    target[:, 1] = np.nan
+    document = Document(
+        render_report(make_report(d=2, n=300, target=target, history={}))
+    )
+    assert "There are no held-out values of this target." in document.text
+    assert len(document.all("figure")) == 5
+
+
+def test_optional_parts_may_be_empty(make_report):
+    document = Document(
+        render_report(
+            make_report(
+                scores={},
+                findings=[],
+                history={},
+                sample_fractions={},
+                configuration={},
+                command="",
+            )
+        )
+    )
+    assert "No training history was recorded." in document.text
+    assert "Against simpler models" not in document.text
+    report = make_report()
+    first = dict([next(iter(report.scores.items()))])
+    text = Document(render_report(make_report(scores=first))).text
+    assert "No simpler model was compared." in text
+    assert "★" not in text
+
+
+def test_history_may_have_gaps(make_report):
+    nan = np.full(3, np.nan)
+    history = {
+        "epoch": np.array([10, 20, 30]),
+        "train_loss": np.array([np.inf, 1.0, 0.5]),
+        "validation_nll": nan,
+        "validation_mse": nan,
+    }
+    text = Document(render_report(make_report(history=history))).text
+    assert "Loss during training" in text
+    assert "Error during training" not in text
+    # no epochs; one record; a start that is far off
+    for history in (
+        {"train_loss": [3.0, 2.0]},
+        {"epoch": [1], "validation_nll": [-1.0], "validation_mse": [0.0]},
+        {"epoch": range(100), "validation_nll": [1e9, *np.linspace(2, 1, 99)]},
+        {"epoch": [], "train_loss": []},
+    ):
+        render_report(make_report(n=2, history=history))
+
+
+def test_other_distributions(make_report):
+    report = make_report(n=60)
+    mean, std = report.predictive.mean, report.predictive.std
+    heavy = StudentT(np.full_like(mean, 1.5), mean, std)
+    for predictive in (heavy, Mixture([report.predictive, heavy])):
+        report = make_report(
+            n=60,
+            predictive=predictive,
+            interval=predictive.interval(0.9),
+            history={},
+        )
+        render_report(report)
+
+
+def test_wrong_shapes_raise(make_report):
+    report = make_report(d=2, n=10)
+    for fields, message in (
+        ({"target": report.target[:, 0]}, r"must both have the shape \(n, d\)"),
+        ({"target": report.target[:5]}, r"got \(5, 2\) and \(10, 2\)"),
+        ({"interval": report.interval[..., 0]}, r"must have shape \(10, 2, 2\)"),
+        ({"target_names": ["a"]}, "1 names were given for 2 targets"),
+        (
+            {"predictive": Normal(np.full((10, 2), np.nan), np.ones((10, 2)))},
+            "means that are not finite",
+        ),
+    ):
+        with pytest.raises(ValueError, match=message):
+            make_report(d=2, n=10, **fields)
+
+
+def test_sine_figure_may_be_narrow():
+    x = np.linspace(0, 1, 50)[:, None]
+    predictions = {"fit": Normal(x, np.ones_like(x))}
+    assert sine_figure(x, x, predictions).get_figwidth() == 9
+    assert sine_figure(x, x, predictions, width=5).get_figwidth() == 5
