@@ -435,6 +435,32 @@ def test_affine_accepts_scalars_and_vectors_over_the_last_axis():
             np.testing.assert_allclose(distribution.affine(scale, shift).mean, expected)
 
 
+def test_affine_accepts_a_scale_and_a_shift_for_each_element():
+    rng = np.random.default_rng(3)
+    scale, shift = rng.uniform(0.1, 5, (4, 2)), rng.normal(0, 10, (4, 2))
+    for distribution in one_of_each((4, 2)):
+        value = distribution.quantile(0.7)
+        for a, b in ((scale, shift), (scale, 1.0), (scale[0], shift), (2.0, shift)):
+            mapped = distribution.affine(a, b)
+            assert type(mapped) is type(distribution)
+            wide, moved = np.broadcast_to(a, (4, 2)), np.broadcast_to(b, (4, 2))
+            np.testing.assert_allclose(mapped.mean, wide * distribution.mean + moved)
+            np.testing.assert_allclose(mapped.std, wide * distribution.std)
+            np.testing.assert_allclose(mapped.quantile(0.7), wide * value + moved)
+            expected = distribution.log_prob(value) - np.log(wide)
+            found = mapped.log_prob(wide * value + moved)
+            np.testing.assert_allclose(found, expected, rtol=1e-9)
+    # The parameters of each class, not only the moments that they give.
+    _, student, mixture = one_of_each((4, 2))
+    mapped = student.affine(scale, shift)
+    np.testing.assert_array_equal(mapped.df, student.df)
+    np.testing.assert_allclose(mapped.loc, scale * student.loc + shift)
+    np.testing.assert_allclose(mapped.scale, scale * student.scale)
+    parts = mixture.affine(scale, shift).components
+    for part, original in zip(parts, mixture.components, strict=True):
+        np.testing.assert_allclose(part.mean, scale * original.mean + shift)
+
+
 def test_inputs_become_float64_and_stay_fixed():
     normal = Normal(np.array([1, 2]), np.array([1, 2], dtype=np.float32))
     assert normal.mean.dtype == normal.std.dtype == np.float64
@@ -551,6 +577,8 @@ def test_affine_vectors_must_fit_the_last_axis():
             distribution.affine(np.ones(3), 0.0)
         with pytest.raises(ValueError, match=r"shift has shape \(2, 3\)"):
             distribution.affine(1.0, np.ones((2, 3)))
+        with pytest.raises(ValueError, match=r"shift has shape \(3, 1\)"):
+            distribution.affine(1.0, np.ones((3, 1)))
     for distribution in one_of_each(()):
         with pytest.raises(ValueError, match=r"scale has shape \(1,\)"):
             distribution.affine([1.0], 0.0)
