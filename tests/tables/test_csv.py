@@ -324,3 +324,11 @@ def test_broken_gzip(write):
     path.write_bytes(whole[:50] + b"garbage" * 100 + whole[700:])
     with pytest.raises(TableError, match=r"compressed file is|is not UTF-8"):
         open_table(path).read()
+
+
+def test_text_columns_keep_cells_that_look_missing(tmp_path):
+    path = tmp_path / "ids.csv"
+    path.write_text("id,a\nNA,1\n-,NA\n007,3\n")
+    frame = open_table(path).read(text=["id"])
+    assert frame["id"].tolist() == ["NA", "-", "007"]
+    assert frame["a"].isna().tolist() == [False, True, False]

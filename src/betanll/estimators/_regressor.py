@@ -118,7 +118,7 @@ class HeteroscedasticRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     best_validation_score_ : float
         Best validation score in whitened units, greater is better: log-likelihood of a
         row, or minus the squared error for ``"mse"``.
-    spread_ : array of shape (n_outputs_,)
+    spread_ : array, one number for each target
         Factor on the predicted standard deviations, 1 without calibration.
 
     See Also

@@ -83,18 +83,23 @@ class TrainingData:
         self, inputs: Whitening, targets: Whitening, *parts: Rows | None
     ) -> PackedData:
         """Return the whitened rows of the training and of the validation part."""
-        weights = np.ones((len(self), 1)) if self.weights is None else self.weights
+        weights = self.weights
         is_seen = ~np.isnan(self.targets)
         if not is_seen.all():
-            weights = weights * is_seen
+            weights = is_seen * (1.0 if weights is None else weights)
+
+        def shares(rows: Rows | None) -> Iterator[Any]:
+            if weights is None:
+                return itertools.repeat(1.0)
+            mine = weights if rows is None else weights[rows]
+            return blocks(mine / mine.mean())
 
         def pieces(rows: Rows | None) -> Iterator[tuple[Any, Any, Any]]:
-            mine = weights if rows is None else weights[rows]
             return zip(
                 inputs.blocks(self.inputs, rows),
                 targets.blocks(self.targets, rows),
-                blocks(mine / mine.mean()),
-                strict=True,
+                shares(rows),
+                strict=False,
             )
 
         sizes = [len(self) if rows is None else len(rows) for rows in parts]
@@ -104,7 +109,7 @@ class TrainingData:
             n_validation=sum(sizes[1:]),
             n_inputs=self.inputs.shape[1],
             n_targets=self.targets.shape[1],
-            n_weights=weights.shape[1],
+            n_weights=1 if weights is None else weights.shape[1],
         )
 
 

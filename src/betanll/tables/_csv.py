@@ -84,7 +84,10 @@ class CsvFile(TableFile):
             "index_col": False,
             "dtype": dict.fromkeys(text, str),
             "keep_default_na": False,
-            "na_values": sorted(MISSING_TEXTS),
+            "na_values": {
+                name: [""] if name in text else sorted(MISSING_TEXTS)
+                for name in self.columns
+            },
             "skipinitialspace": True,
             # Else a column may change its type within a piece.
             "low_memory": False,

@@ -169,8 +169,10 @@ def prepare(task: FitTask, shared: SharedData | None = None) -> PreparedFit:
         raise ValueError("patience needs validation data")
 
     # Distinct training inputs, repeated only when there are too few.
-    places = np.random.default_rng(task.seed).permutation(n_train)
-    places = np.resize(places[: _loop.N_INIT_INPUTS], _loop.N_INIT_INPUTS)
+    n_distinct = min(n_train, _loop.N_INIT_INPUTS)
+    rng = np.random.default_rng(task.seed)
+    places = rng.choice(n_train, n_distinct, replace=False)
+    places = np.resize(places, _loop.N_INIT_INPUTS)
     n = n_train + packed.n_validation
     # A full batch differs from one cross-validation fold to the next.
     is_full = batch_size == n_train
