@@ -24,7 +24,7 @@ help: ## list the targets
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) \
 	  | awk -F'|' '{ printf "%-14s %s\n", $$1, $$2 }'
 
-demo: $(CORE) ## show the pitfall and the cure on a sine, with a picture
+demo: $(CORE) ## show the pitfall, the cure and a first model, with a report
 	$(BIN)/betanll demo $(DEMO_ARGS)
 
 test: lint ## lint, check types and run the default tests

@@ -31,10 +31,11 @@ def run(path):
 @pytest.mark.torch
 def test_code_of_the_readme_runs(capsys):
     pytest.importorskip("torch")
-    assert len(code_of(README)) == 3
+    assert len(code_of(README)) == 4
     names = run(README)
     # (0 - 1) / 4 ** 0.5
     assert capsys.readouterr().out.startswith("[-0.5]")
+    assert names["interval"].shape == (5, 2)
     assert names["best"].status in ("stopped", "completed")
 
 
@@ -53,6 +54,17 @@ def test_code_of_the_training_page_reaches_the_noise():
     prediction = names["prediction"]
     assert rmse(prediction.mean, y) < 1.1 * noise
     assert log_likelihood(prediction, y) > log_likelihood(constant, y)
+
+
+def test_code_of_the_estimator_page_shows_what_it_says(capsys):
+    names = run(ROOT / "docs" / "estimator.md")
+    assert names["interval"].shape == (len(names["X_test"]), 2)
+    assert names["model"].beta_ in (0, 0.25, 0.5, 0.75, 1)
+    assert names["display"].figure_ is not None
+    # Every number that the page prints is one.
+    score, log_likelihood, *_ = capsys.readouterr().out.split("\n")
+    assert 0.2 < float(score) < 1
+    assert float(log_likelihood) < 0
 
 
 def test_objective_of_the_architecture_page_trains():

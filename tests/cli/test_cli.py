@@ -32,7 +32,8 @@ def test_importing_and_help_load_no_framework():
     heavy = {"jax", "torch", "pandas", "sklearn", "scipy", "matplotlib"}
     assert not heavy & modules_after("import betanll")
     # `--help` of the program and of a command
-    for arguments in (["--help"], ["bench", "--help"], ["demo", "--help"]):
+    commands = ("bench", "compare", "demo", "fit", "predict")
+    for arguments in (["--help"], *([name, "--help"] for name in commands)):
         code = (
             "from betanll.cli import main\n"
             f"try: main({arguments!r})\nexcept SystemExit as e: assert not e.code"
@@ -43,15 +44,15 @@ def test_importing_and_help_load_no_framework():
 def test_overview_lists_every_command(capsys):
     assert run("--help") == 0
     out = capsys.readouterr().out
-    assert "demo" in out
-    assert "bench" in out
+    for name in ("bench", "compare", "demo", "fit", "predict"):
+        assert name in out
 
 
 def test_compiled_programs_are_kept_for_the_next_run(tmp_path):
     environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
     del environment["JAX_COMPILATION_CACHE_DIR"]
     program = "from betanll.cli import main; main()"
-    arguments = ["demo", "--updates", "100", "--out", str(tmp_path / "demo")]
+    arguments = ["bench", "--network", "uci", "--rounds", "1", "--seconds", "0.01"]
     subprocess.run(
         [sys.executable, "-c", program, *arguments], env=environment, check=True
     )
@@ -75,16 +76,48 @@ def test_version(capsys):
 )
 def test_bad_usage_ends_with_code_2(arguments, message, capsys):
     assert run(*arguments) == 2
-    assert message in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert message in err
+    assert err.count("\n") == 1
 
 
-def test_demo_trains_and_writes_a_picture(tmp_path, capsys):
+def test_no_command_shows_the_overview(capsys):
+    run()
+    captured = capsys.readouterr()
+    assert "Usage: betanll" in captured.out + captured.err
+
+
+def test_errors_of_several_lines_become_one(monkeypatch, capsys):
+    def fail(*arguments, **options):
+        raise ValueError("Input X\n  is wrong:\n  very")
+
+    monkeypatch.setattr("betanll.cli.cli.main", fail)
+    assert run("fit") == 2
+    assert capsys.readouterr().err == "betanll: Input X is wrong: very\n"
+
+
+def test_too_little_memory_is_one_line(monkeypatch, capsys):
+    def fail(*arguments, **options):
+        raise MemoryError
+
+    monkeypatch.setattr("betanll.cli.cli.main", fail)
+    assert run("fit") == 2
+    assert capsys.readouterr().err == "betanll: there is not enough memory\n"
+
+
+def test_demo_trains_and_writes_a_picture_and_a_report(tmp_path, capsys):
     out = tmp_path / "deep" / "demo"
-    assert run("demo", "--updates", "200", "--out", str(out)) == 0
+    assert run("demo", "--updates", "300", "--out", str(out)) == 0
     printed = capsys.readouterr().out
     assert "beta-NLL, beta = 0.5" in printed
-    assert [path.name for path in out.iterdir()] == ["sine.png"]
+    assert "ridge, constant spread" in printed
+    assert "covers 90%" in printed
+    assert sorted(path.name for path in out.iterdir()) == ["report.html", "sine.png"]
     assert (out / "sine.png").read_bytes().startswith(b"\x89PNG")
+    page = (out / "report.html").read_text()
+    assert "The pitfall, and the cure" in page
+    assert "After 300 updates" in page
+    assert "disease progression" in page
 
 
 def test_unwritable_output_is_one_line(tmp_path, capsys):
@@ -108,7 +141,7 @@ def test_ctrl_c_stops_a_training_and_leaves_nothing(tmp_path):
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
-        assert "Training" in process.stdout.readline()
+        assert "The pitfall" in process.stdout.readline()
         time.sleep(4)  # compiling or training: either must give way
         process.send_signal(signal.SIGINT)
         try:

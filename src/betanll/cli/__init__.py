@@ -14,7 +14,10 @@ from betanll._version import __version__
 # Name, module and one-line help: the overview must not import the commands.
 _COMMANDS = {
     "bench": "Time updates next to a plain PyTorch loop and the matmul peak.",
-    "demo": "The pitfall and the cure on a sine, with a picture to open.",
+    "compare": "Objectives side by side on your data, cross-validated.",
+    "demo": "The pitfall and the cure, and a fit, with a report to open.",
+    "fit": "Learn mean and spread from a table; writes a model and a report.",
+    "predict": "Mean, std and interval for each row of a table.",
 }
 
 
@@ -78,16 +81,35 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _exit_code(arguments: list[str] | None) -> int:
     try:
-        cli.main(arguments, prog_name="betanll", standalone_mode=False)
+        written = sys.argv[1:] if arguments is None else arguments
+        cli.main(arguments, prog_name="betanll", standalone_mode=False, obj=written)
     except click.exceptions.Exit as exit_:
         return exit_.exit_code
     except click.ClickException as error:
-        error.show()
+        _complain(error)
         return 2
     except (ValueError, OSError) as error:
-        click.echo(f"betanll: {error}", err=True)
+        click.echo(f"betanll: {_one_line(str(error))}", err=True)
+        return 2
+    except MemoryError:
+        click.echo("betanll: there is not enough memory", err=True)
         return 2
     except (KeyboardInterrupt, click.Abort):
         click.echo("betanll: interrupted", err=True)
         return INTERRUPTED
     return 0
+
+
+def _complain(error: click.ClickException) -> None:
+    """Print wrong usage in one line, where click prints four."""
+    if isinstance(error, getattr(click.exceptions, "NoArgsIsHelpError", ())):
+        error.show()
+        return
+    text = _one_line(error.format_message())
+    if isinstance(error, click.UsageError) and error.ctx is not None:
+        text += f" (help: {error.ctx.command_path} --help)"
+    click.echo(f"betanll: {text}", err=True)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(line.strip() for line in text.splitlines())

@@ -1,5 +1,6 @@
 """Figures of results, and a report of a fit as one HTML file."""
 
+from betanll.reports._assessment import findings_of, report_of
 from betanll.reports._calibration import CalibrationDisplay
 from betanll.reports._intervals import IntervalDisplay
 from betanll.reports._render import render_report
@@ -14,6 +15,8 @@ __all__ = [
     "IntervalDisplay",
     "Panel",
     "ResidualDisplay",
+    "findings_of",
     "render_report",
+    "report_of",
     "sine_figure",
 ]

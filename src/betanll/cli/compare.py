@@ -1,0 +1,135 @@
+"""``betanll compare``: objectives side by side on a user's table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from betanll.cli._options import (
+    OBJECTIVES,
+    beta_or_auto,
+    read_table,
+    table_options,
+    training_options,
+    training_rows,
+)
+from betanll.cli._output import check_file, naming
+
+_DEFAULT = ("mse", "nll", "beta-nll:0.5", "beta-nll:1", "faithful", "student-t", "crps")
+
+
+def _contender(text: str) -> str:
+    """Check the name of an objective; beta may follow beta-nll after a colon."""
+    name, colon, beta = text.partition(":")
+    if name not in OBJECTIVES:
+        raise click.BadParameter(f"{name!r} is not one of {', '.join(OBJECTIVES)}.")
+    if colon:
+        if name != "beta-nll":
+            raise click.BadParameter(f"{name} has no beta.")
+        beta_or_auto(beta)
+    return text
+
+
+@click.command()
+@table_options
+@click.option(
+    "--objective",
+    "contenders",
+    type=_contender,
+    multiple=True,
+    default=_DEFAULT,
+    metavar="NAME",
+    help="Objective, beta-nll also as beta-nll:0.25 or beta-nll:auto; may be repeated."
+    f"  [default: {', '.join(_DEFAULT)}]",
+)
+@click.option("--folds", type=click.IntRange(min=2), default=5, show_default=True)
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="CSV file for the table.",
+)
+@training_options
+def command(
+    data: Path,
+    targets: tuple[str, ...],
+    drop: tuple[str, ...],
+    ids: tuple[str, ...],
+    delimiter: str | None,
+    header: bool | None,
+    contenders: tuple[str, ...],
+    folds: int,
+    out: Path | None,
+    hidden: tuple[int, ...],
+    members: int,
+    max_updates: int,
+    seed: int,
+    jobs: int | None,
+) -> None:
+    """Rank objectives on the table DATA by cross-validation.
+
+    All trainings of all folds run as one fleet. Objectives whose scores on the rows
+    do not differ significantly (paired, 5 %) share a rank.
+    """
+    import pandas as pd
+
+    from betanll._files import written_atomically
+    from betanll.assessment import compare
+    from betanll.estimators import HeteroscedasticRegressor
+
+    if out is not None:
+        if out.suffix != ".csv":
+            raise click.UsageError(f"--out must end in .csv, got {out}")
+        check_file(out, data)
+    frame = read_table(data, delimiter, header, ids)
+    frame, schema, y = training_rows(data, frame, targets, drop, ids)
+    if folds > len(frame) // 2:
+        raise click.UsageError(
+            f"--folds {folds} is too many for {len(frame)} rows: take at most "
+            f"{len(frame) // 2}"
+        )
+    models = {}
+    for contender in dict.fromkeys(contenders):
+        name, _, beta = contender.partition(":")
+        models[contender] = HeteroscedasticRegressor(
+            objective=name,
+            beta=beta_or_auto(beta or "0.5"),
+            hidden_layer_sizes=hidden,
+            max_updates=max_updates,
+            n_members=members,
+            random_state=seed,
+        )
+    click.echo(
+        f"{data.name}: {len(frame)} rows, {len(models)} objectives, {folds} folds."
+    )
+    comparison = compare(
+        models,
+        schema.encode(frame),
+        y,
+        n_folds=folds,
+        random_state=seed,
+        n_jobs=jobs,
+        progress=True,
+    )
+    lines = comparison.table()
+    if out is not None:
+        with naming(out), written_atomically(out) as temporary:
+            pd.DataFrame(lines).to_csv(temporary, index=False)
+    _print(lines)
+    if out is not None:
+        click.echo(f"\nTable: {out}")
+
+
+def _print(lines: list[dict[str, Any]]) -> None:
+    click.echo(
+        f"\n{'objective':16}{'log-lik.':>10} rank{'CRPS':>11} rank{'RMSE':>11} rank"
+        f"{'covers 90%':>12}"
+    )
+    for line in lines:
+        click.echo(
+            f"{line['model']:16}{line['log_likelihood']:10.4g}{line['rank']:5}"
+            f"{line['crps']:11.4g}{line['crps_rank']:5}"
+            f"{line['rmse']:11.4g}{line['rmse_rank']:5}{line['coverage_90']:12.1%}"
+        )
+    click.echo("\nEqual ranks: no significant difference to the first of that rank.")

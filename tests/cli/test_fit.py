@@ -1,0 +1,254 @@
+import errno
+import json
+import os
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from betanll.cli import _options
+from betanll.cli.fit import _split
+from betanll.estimators import HeteroscedasticRegressor, TableModel
+from betanll.objectives import OBJECTIVES
+
+FILES = ["model/model.json", "model/weights.safetensors", "report.html"]
+
+
+def row_of(printed, name):
+    """Return the numbers that a line of the printed table has after its name."""
+    (line,) = [line for line in printed.splitlines() if line.startswith(name)]
+    return [float(cell.rstrip("%")) for cell in line.removeprefix(name).split()]
+
+
+def assert_finite(report):
+    text = re.sub(r"<style.*?</style>", "", report.read_text(), flags=re.DOTALL)
+    assert not re.search(r"\b(nan|inf)\b", text, re.IGNORECASE)
+
+
+def test_objectives_are_those_of_the_library():
+    assert tuple(OBJECTIVES) == _options.OBJECTIVES
+
+
+def test_fit_prints_scores_of_held_out_rows_next_to_baselines(fitted, frame):
+    printed = (fitted / "printed.txt").read_text()
+    assert "training on 32 rows with 3 inputs, 8 rows held out" in printed
+    assert "covers 50%  covers 90%  covers 95%" in printed
+    train, test = _split(40, 0.2, 0)
+    assert sorted([*train, *test]) == list(range(40))
+    model = HeteroscedasticRegressor.load(fitted / "model")
+    X, y = frame[["a", "b", "c"]].to_numpy(), frame[["y"]].to_numpy()
+    predictive = model.predict_dist(X[test])
+    rmse = np.sqrt(np.mean((predictive.mean - y[test]) ** 2))
+    inside = [
+        100 * np.mean((low <= y[test]) & (y[test] <= high))
+        for low, high in (
+            np.moveaxis(predictive.interval(level), 1, 0) for level in (0.5, 0.9, 0.95)
+        )
+    ]
+    numbers = row_of(printed, "this model")
+    assert numbers[0] == pytest.approx(rmse, rel=1e-3)
+    likelihood = np.mean(predictive.log_prob(y[test]))
+    assert numbers[1] == pytest.approx(likelihood, rel=1e-3)
+    assert numbers[3:] == pytest.approx(inside)
+    # the baselines
+    constant = np.sqrt(np.mean((y[test] - y[train].mean()) ** 2))
+    assert row_of(printed, "constant")[0] == pytest.approx(constant, rel=1e-3)
+    assert row_of(printed, "ridge, constant spread")[0] < constant
+    assert len(row_of(printed, "same network, plain NLL")) == 6
+    # the verdict
+    assert "note: Only 8 rows were held out" in printed
+    assert f"Model:  {fitted / 'model'}\nReport: {fitted / 'report.html'}" in printed
+
+
+def test_report_tells_the_same(fitted):
+    page = (fitted / "report.html").read_text()
+    assert "y in data.csv" in page
+    assert "betanll fit" in page
+    assert "Only 8 rows were held out" in page
+
+
+def test_same_seed_same_bits_whatever_the_jobs(
+    fitted, data, tmp_path, run, quick, contents
+):
+    options = ["fit", data, "--target", "y", "--id", "id", *quick]
+    for jobs in (1, 3):
+        out = tmp_path / f"jobs-{jobs}"
+        assert run(*options, "--jobs", jobs, "--out", out).code == 0
+        assert sorted(contents(out)) == FILES
+        assert contents(out / "model") == contents(fitted / "model")
+        assert run("predict", out, data, "--out", out / "p.csv").code == 0
+    again = [(tmp_path / f"jobs-{jobs}" / "p.csv").read_bytes() for jobs in (1, 3)]
+    assert again[0] == again[1]
+    # another seed takes the place of the older model
+    before = contents(out / "model")
+    assert run(*options, "--seed", "1", "--out", out).code == 0
+    assert contents(out / "model") != before
+
+
+def test_every_kind_of_column(frame, save, tmp_path, training_data):
+    frame["b"] = np.where(np.arange(40) % 3, "yes", "no")
+    frame["c"] = np.where(np.arange(40) % 2, "red", "green")
+    frame.loc[[3, 5, 8], "a"] = np.nan
+    frame.loc[39, "y"] = np.nan
+    options = ["--target", "y", "--drop", "id", "--out", tmp_path / "out"]
+    printed, (X, y), (X_test, y_test) = training_data([save(frame), *options])
+    assert "Note: 1 row without any target left out." in printed
+    train, test = _split(39, 0.2, 0)
+    np.testing.assert_array_equal(y[:, 0], frame["y"][train])
+    np.testing.assert_array_equal(y_test[:, 0], frame["y"][test])
+    # a, b, whether a is missing, green, red
+    a = frame["a"].to_numpy()
+    filled = np.where(np.isnan(a), np.nanmedian(a[train]), a)
+    columns = [
+        filled,
+        frame["b"] == "yes",
+        np.isnan(a),
+        frame["c"] == "green",
+        frame["c"] == "red",
+    ]
+    expected = np.column_stack(columns).astype(float)
+    np.testing.assert_array_equal(X, expected[train])
+    np.testing.assert_array_equal(X_test, expected[test])
+
+
+def test_a_rare_answer_may_be_held_out(frame, save, tmp_path, run, quick):
+    _, test = _split(40, 0.2, 0)
+    frame["b"] = np.where(np.arange(40) % 3, "yes", "no")
+    frame.loc[test[0], "b"] = "unknown"
+    path, out = save(frame[["b", "y"]]), tmp_path / "out"
+    assert run("fit", path, "--target", "y", *quick, "--out", out).code == 0
+    (column,) = TableModel.load(out / "model").schema.features
+    assert column.kind == "categorical"
+
+
+def test_gaps_are_filled_with_what_training_rows_say(
+    frame, save, tmp_path, run, quick, contents
+):
+    _, test = _split(40, 0.2, 0)
+    frame.loc[test[0], "a"] = np.nan
+    options = ["--target", "y", "--drop", "id", *quick]
+    for name, value in (("one", 1e3), ("two", -1e3)):
+        frame.loc[test[1], "a"] = value
+        path = save(frame)
+        assert run("fit", path, *options, "--out", tmp_path / name).code == 0
+    assert contents(tmp_path / "one/model") == contents(tmp_path / "two/model")
+
+
+def test_several_targets_some_of_them_missing(frame, save, tmp_path, run, quick):
+    frame["z"] = 1e30 * frame["b"] + 1
+    frame.loc[:9, "y"] = np.nan
+    frame.loc[5:14, "z"] = np.nan
+    out = tmp_path / "out"
+    outcome = run(
+        *("fit", save(frame), "--target", "z", "--target", "y", "--drop", "id"),
+        *(*quick, "--objective", "nll", "--out", out),
+    )
+    assert outcome.code == 0
+    assert "same network, plain NLL" not in outcome.out  # it is the model
+    assert "Note: 5 rows without any target left out." in outcome.out
+    assert "Note: 10 missing targets do not count in training." in outcome.out
+    assert_finite(out / "report.html")
+    assert run("predict", out, tmp_path / "data.csv", "--out", out / "p.csv").code == 0
+    table = pd.read_csv(out / "p.csv")
+    parts = ("mean", "std", "lower", "upper")
+    assert list(table) == [f"{name}_{part}" for name in "zy" for part in parts]
+    model = TableModel.load(out / "model")
+    expected = model.predict(frame)
+    np.testing.assert_allclose(table, expected, rtol=1e-9)
+
+
+def test_names_are_found_or_made_up(frame, save, tmp_path, run, refused, quick):
+    frame = frame.drop(columns="id")
+    path = save(frame.to_csv(index=False, header=False))
+    options = [*quick, "--out", tmp_path / "out"]
+    assert run("fit", path, "--target", "column_4", *options).code == 0
+    assert "no column 'y'" in refused("fit", path, "--target", "y", *options)
+    # the index that pandas wrote
+    path = save(frame.to_csv())
+    outcome = run("fit", path, "--target", "y", "--drop", "column_1", *options)
+    assert outcome.code == 0
+    assert "leave it out with --drop column_1" in outcome.out
+
+
+def test_constant_column_is_named_and_ignored(frame, save, tmp_path, run, quick):
+    frame["b"] = 7
+    options = ["--target", "y", "--drop", "id", *quick, "--out", tmp_path / "out"]
+    outcome = run("fit", save(frame), *options)
+    assert outcome.code == 0
+    assert "Note: column 'b' is constant and says nothing." in outcome.out
+
+
+@pytest.mark.parametrize("y_scale", [1e30, 1e-30])
+@pytest.mark.parametrize("x_scale", [1e30, 1e-30])
+def test_extreme_scales(frame, save, tmp_path, run, quick, fitted, x_scale, y_scale):
+    frame[["a", "b", "c"]] *= x_scale
+    frame["y"] *= y_scale
+    out, path = tmp_path / "out", save(frame)
+    outcome = run("fit", path, "--target", "y", "--id", "id", *quick, "--out", out)
+    assert outcome.code == 0
+    assert outcome.err == ""
+    assert_finite(out / "report.html")
+    # the same story in other units
+    plain = (fitted / "printed.txt").read_text()
+    for name in ("this model", "ridge, constant spread", "constant"):
+        numbers, expected = row_of(outcome.out, name), row_of(plain, name)
+        assert numbers[0] == pytest.approx(y_scale * expected[0], rel=0.01)
+        assert numbers[2] == pytest.approx(y_scale * expected[2], rel=0.01)
+        shift = numbers[1] - expected[1]
+        assert shift == pytest.approx(-np.log(y_scale), rel=1e-2)
+    assert run("predict", out, path, "--out", out / "p.csv").code == 0
+    mean = pd.read_csv(out / "p.csv")["y_mean"] / y_scale
+    assert np.corrcoef(mean, frame["y"] / y_scale)[0, 1] > 0.7
+
+
+def test_calibration_and_beta_reach_the_model(make_frame, save, tmp_path, run, quick):
+    path, out = save(make_frame(50)), tmp_path / "out"
+    options = [*quick, "--beta", "1", "--calibration", "conformal", "--out", out]
+    outcome = run("fit", path, "--target", "y", "--drop", "id", *options)
+    assert outcome.code == 0
+    model = HeteroscedasticRegressor.load(out / "model")
+    assert model.beta_ == 1
+    assert len(model.conformal_scores_[0]) == 8
+    assert "some of them are infinite" in outcome.out
+    document = json.loads((out / "model/model.json").read_text())
+    assert document["configuration"]["parameters"]["n_jobs"] is None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="file names are text elsewhere")
+def test_file_name_that_is_no_text(frame, tmp_path, run, quick):
+    path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/odd\xff.csv"))
+    frame.to_csv(path, index=False)
+    command = ("fit", path, "--target", "y", "--drop", "id", *quick)
+    assert run(*command, "--out", tmp_path / "out").code == 0
+    assert "y in odd?.csv" in (tmp_path / "out" / "report.html").read_text()
+
+
+@pytest.mark.parametrize("n_before", [0, 1, 3])
+def test_full_disk_leaves_model_and_report(
+    fitted, data, tmp_path, run, refused, quick, contents, monkeypatch, n_before
+):
+    out = tmp_path / "out"
+    options = ["fit", data, "--target", "y", "--drop", "id", *quick, "--out", out]
+    if n_before:
+        assert run(*options, "--seed", "2").code == 0
+    before = contents(out) if out.exists() else None
+    sync, calls = os.fsync, []
+
+    def fail(handle):
+        calls.append(handle)
+        if len(calls) > n_before:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        sync(handle)
+
+    monkeypatch.setattr("os.fsync", fail)
+    line = refused(*options)
+    monkeypatch.undo()
+    file = "model" if n_before else "report.html"
+    assert line == f"betanll: {out / file} cannot be written: No space left on device"
+    if before is None:
+        assert not out.exists()
+    else:
+        assert contents(out) == before
