@@ -15,12 +15,17 @@ EXPECTED = {
 
 # Fewer updates than by default: scikit-learn fits about a hundred times.
 @parametrize_with_checks(
-    [
-        HeteroscedasticRegressor(max_updates=2000),
-        HeteroscedasticRegressor(max_updates=300, n_members=2, calibration="scale"),
-    ],
+    [HeteroscedasticRegressor(max_updates=2000)],
     expected_failed_checks=lambda estimator: EXPECTED,
 )
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 def test_check(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(
+    [HeteroscedasticRegressor(max_updates=300, n_members=2, calibration="scale")],
+    expected_failed_checks=lambda estimator: EXPECTED,
+)
+def test_check_of_a_calibrated_ensemble(estimator, check):
     check(estimator)
