@@ -15,6 +15,7 @@ from betanll._version import __version__
 _COMMANDS = {
     "bench": "Time updates next to a plain PyTorch loop and the matmul peak.",
     "compare": "Objectives side by side on your data, cross-validated.",
+    "data": "The paper's data sets: list, download, generate.",
     "demo": "The pitfall and the cure, and a fit, with a report to open.",
     "fit": "Learn mean and spread from a table; writes a model and a report.",
     "predict": "Mean, std and interval for each row of a table.",

@@ -1,0 +1,38 @@
+"""Where data lies, and the error that says that it does not."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+class DataError(ValueError):
+    """Data that is missing, damaged or unknown, with one sentence that says why.
+
+    Examples
+    --------
+    >>> from betanll.datasets import load_uci
+    >>> load_uci("boston")
+    Traceback (most recent call last):
+    ...
+    betanll.datasets._directory.DataError: there is no UCI set 'boston'; ...
+    """
+
+
+def data_directory(data_dir: str | os.PathLike[str] | None = None) -> Path:
+    """Return the folder in which data is looked for and downloaded to.
+
+    That is `data_dir` if given, else ``$BETANLL_DATA``, else ``betanll/data`` in the
+    user's cache (``$XDG_CACHE_HOME`` or ``~/.cache``). It need not exist.
+
+    Examples
+    --------
+    >>> data_directory("my-data").name
+    'my-data'
+    """
+    if data_dir is not None:
+        return Path(data_dir).expanduser()
+    if named := os.environ.get("BETANLL_DATA"):
+        return Path(named).expanduser()
+    caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(caches) / "betanll" / "data"

@@ -1,0 +1,179 @@
+import functools
+import hashlib
+import http.server
+import io
+import os
+import signal
+import threading
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from betanll.datasets import UCI_NAMES, load_uci, sine
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """The folder of the data, empty; never that of the user."""
+    folder = tmp_path / "data"
+    monkeypatch.setenv("BETANLL_DATA", str(folder))
+    return folder
+
+
+@pytest.fixture
+def mirror(tmp_path, monkeypatch):
+    """The folder of a server with made-up raw files of yacht; it knows no ranges."""
+    rng = np.random.default_rng(0)
+    files = tmp_path / "mirror"
+    raw = files / "data" / "UCI_Datasets" / "yacht" / "data"
+    raw.mkdir(parents=True)
+    orders = [rng.permutation(308) for _ in range(20)]
+    arrays = {
+        "index_features": np.arange(6),
+        "index_target": [6],
+        "n_splits": [20],
+        **{f"index_train_{k}": order[31:] for k, order in enumerate(orders)},
+        **{f"index_test_{k}": order[:31] for k, order in enumerate(orders)},
+    }
+    for name, array in arrays.items():
+        np.savetxt(raw / f"{name}.txt", array, fmt="%d")
+    np.savetxt(raw / "data.txt", rng.normal(size=(308, 7)))
+    sources = {}
+    for path in raw.iterdir():
+        content = path.read_bytes()
+        digest = hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+        sources[path.relative_to(files).as_posix()] = digest
+    module = "betanll.datasets._uci_download"
+    monkeypatch.setattr(f"{module}.uci_sources", lambda name: sources)
+    monkeypatch.setattr("betanll.datasets._fetch.FIRST_WAIT", 0.0)
+    handler = functools.partial(Handler, directory=str(files))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        url = f"http://127.0.0.1:{server.server_address[1]}"
+        monkeypatch.setenv("BETANLL_DATA_URL", url)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield raw
+        Handler.interrupts = False
+        server.shutdown()
+        thread.join()
+
+
+class Handler(http.server.SimpleHTTPRequestHandler):
+    interrupts = False
+
+    def copyfile(self, source, outputfile):
+        if self.path.endswith("/data.txt") and Handler.interrupts:
+            content = source.read()
+            source = io.BytesIO(content[: len(content) // 2])
+            super().copyfile(source, outputfile)
+            outputfile.flush()
+            os.kill(os.getpid(), signal.SIGINT)
+        else:
+            super().copyfile(source, outputfile)
+
+    def log_message(self, *arguments):
+        pass
+
+
+def test_list(run, folder):
+    outcome = run("data", "list")
+    assert outcome.code == 0
+    for name in UCI_NAMES:
+        assert f"\n{name} " in outcome.out
+    assert " yes " not in outcome.out
+    assert str(folder) in outcome.out
+    (folder / "uci").mkdir(parents=True)
+    (folder / "uci" / "yacht.csv.gz").touch()
+    assert " half " in run("data", "list").out
+    (folder / "uci" / "yacht.splits.npz").touch()
+    line = next(x for x in run("data", "list").out.splitlines() if "yacht" in x)
+    assert line.split() == ["yacht", "308", "6", "20", "yes", "residuary_resistance"]
+    assert " yes " not in run("data", "list", "--data-dir", folder / "other").out
+
+
+def test_download(run, mirror, folder):
+    outcome = run("data", "download", "yacht")
+    assert outcome.code == 0, outcome
+    assert outcome.out.splitlines() == [
+        "yacht: 308 rows, 20 splits",
+        f"Folder: {folder / 'uci'}",
+    ]
+    assert load_uci("yacht").x.shape == (308, 6)
+    outcome = run("data", "download", "yacht", "yacht")
+    assert outcome.out.startswith("yacht: already here\nFolder")
+    other = folder / "other"
+    assert run("data", "download", "yacht", "--data-dir", other).code == 0
+    assert load_uci("yacht", other).n_splits == 20
+
+
+def test_all_sets_without_a_name(run, folder, monkeypatch):
+    class Table:
+        x, n_splits = (), 0
+
+    asked = []
+    monkeypatch.setattr(
+        "betanll.datasets.download_uci",
+        lambda name, *_, **options: asked.append(name) or Table,
+    )
+    for names in ([], ["uci"], ["uci", "yacht"]):
+        asked.clear()
+        assert run("data", "download", *names).code == 0
+        assert tuple(asked) == UCI_NAMES
+
+
+def test_faults_end_in_one_line(run, refused, mirror, folder, tmp_path):
+    path = mirror / "data.txt"
+    content = path.read_bytes()
+    path.write_bytes(content[::-1])
+    assert "not the published file" in refused("data", "download", "yacht")
+    path.unlink()
+    assert "404" in refused("data", "download", "yacht")
+    assert not (folder / "uci").exists()
+    path.write_bytes(content)
+    assert run("data", "download", "yacht").code == 0
+    url = ("--base-url", "http://127.0.0.1:1", "--data-dir", tmp_path / "new")
+    assert "connection refused" in refused("data", "download", "yacht", *url)
+    assert "'--timeout'" in refused("data", "download", "yacht", "--timeout", "0")
+    (tmp_path / "file").touch()
+    inside = ("--data-dir", tmp_path / "file" / "data")
+    assert "not a folder" in refused("data", "download", "yacht", *inside)
+
+
+def test_unknown_set(refused):
+    assert "did you mean 'yacht'?" in refused("data", "download", "yatch")
+    assert "sine" in refused("data", "generate", "cosine", "--out", "x.csv")
+
+
+def test_interruption(run, mirror, folder):
+    Handler.interrupts = True
+    outcome = run("data", "download", "yacht")
+    assert outcome.code == 130
+    assert outcome.err.strip() == "betanll: interrupted"
+    assert not (folder / "uci").exists()
+    for path in (folder / "raw" / "yacht").iterdir():
+        if path.suffix != ".part":
+            assert path.read_bytes() == (mirror / path.name).read_bytes()
+    Handler.interrupts = False
+    assert run("data", "download", "yacht").code == 0
+    assert load_uci("yacht").n_splits == 20
+
+
+def test_generate_sine(run, refused, tmp_path):
+    out = tmp_path / "new" / "sine.csv"
+    outcome = run("data", "generate", "sine", "--out", out, "--seed", "3")
+    assert (outcome.code, outcome.out) == (0, f"1000 rows: {out}\n")
+    assert out.read_text().startswith("x,y\n0.0,")
+    table = np.loadtxt(out, delimiter=",", skiprows=1)
+    np.testing.assert_array_equal(table, np.hstack(sine(seed=3)))
+    assert list(out.parent.iterdir()) == [out]
+    # fewer rows, compressed
+    out = tmp_path / "sine.csv.gz"
+    assert run("data", "generate", "sine", "--out", out, "--rows", 20).code == 0
+    assert len(pd.read_csv(out)) == 20
+    bad = tmp_path / "sine.txt"
+    assert "must end in .csv" in refused("data", "generate", "sine", "--out", bad)
+    assert "'--out'" in refused("data", "generate", "sine")
+    assert "'--seed'" in refused(
+        *("data", "generate", "sine", "--out", out, "--seed", "-1")
+    )
