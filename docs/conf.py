@@ -21,6 +21,8 @@ napoleon_google_docstring = False
 # "shape" would otherwise be looked up among the attributes.
 napoleon_use_param = False
 napoleon_use_rtype = False
+# The types of attributes are linked all the same, and several classes have a "shape".
+suppress_warnings = ["ref.python"]
 
 html_theme = "furo"
 html_title = f"betanll {release}"
