@@ -1,0 +1,150 @@
+"""The tables of the UCI benchmark as CSV, Markdown and HTML files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import os
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pandas as pd
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from betanll._files import written_atomically
+from betanll._version import __version__
+from betanll.experiments._paper_uci import Mark, paper_ties
+from betanll.experiments._uci_pages import (
+    TITLES,
+    Page,
+    cells_of,
+    count_ties,
+    page_of,
+)
+from betanll.experiments._uci_tables import Cell, compare_with_paper
+
+
+def write_tables(
+    runs: pd.DataFrame,
+    folder: str | os.PathLike[str],
+    artefacts: Sequence[str] = ("tableS1", "tableS2", "table1"),
+    *,
+    preset: str,
+) -> list[Path]:
+    """Write tables of the UCI benchmark beside the paper's numbers.
+
+    Each is written three times: as CSV with all digits and all cells, as Markdown, and
+    as an HTML page that needs no other file.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        As :func:`read_runs` returns it.
+    folder : path
+        Made if it does not exist. Files of the same names are replaced.
+    artefacts : sequence of {"tableS1", "tableS2", "table1"}
+        Log-likelihood, RMSE, and the overview with the number of ties.
+    preset : str
+        Name of the settings of the run, which the tables state. Unless it is
+        ``"paper"`` or ``"laptop"`` they warn that the training may be shortened.
+
+    Returns
+    -------
+    list of Path
+        The files, for example ``tableS1.csv``, ``tableS1.md`` and ``tableS1.html``.
+    """
+    for artefact in artefacts:
+        if artefact not in TITLES:
+            raise ValueError(
+                f"artefacts must be among {', '.join(TITLES)}, got {artefact!r}"
+            )
+    cells = compare_with_paper(runs)
+    # All are rendered before the first is written.
+    texts = {}
+    for artefact in artefacts:
+        page = page_of(artefact, cells, preset=preset)
+        texts[f"{artefact}.csv"] = render_csv(artefact, cells, preset=preset)
+        texts[f"{artefact}.md"] = render_markdown(page)
+        texts[f"{artefact}.html"] = render_html(page)
+    paths = []
+    for name, text in texts.items():
+        path = Path(folder) / name
+        with written_atomically(path) as temporary:
+            temporary.write_text(text, encoding="utf-8", newline="\n")
+        paths.append(path)
+    return paths
+
+
+def render_csv(artefact: str, cells: Sequence[Cell], *, preset: str) -> str:
+    """Return a line for each cell; empty where there is no number."""
+    has_ties = artefact == "table1"
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    ties_head = ["ties", "ties_datasets", "paper_ties_of_12"] if has_ties else []
+    writer.writerow(
+        [
+            *("metric", "dataset", "method", "beta", "n_splits", "mean", "std", "mark"),
+            *("paper_n_splits", "paper_mean", "paper_std", "paper_mark"),
+            *("difference", "tolerance", "verdict", *ties_head, "preset"),
+        ]
+    )
+    for cell in cells_of(artefact, cells):
+        paper = cell.paper
+        ties: list[int | None] = []
+        if has_ties:
+            ours, _, n = count_ties(cells, cell.metric, cell.method)
+            ties = [ours if n else None, n, paper_ties(cell.metric).get(cell.method)]
+        writer.writerow(
+            [
+                *(cell.metric, cell.dataset, *cell.method, cell.n_splits),
+                *(_number(cell.mean), _number(cell.std), cell.mark),
+                *((paper.n_splits, paper.mean, paper.std) if paper else ("", "", "")),
+                paper.mark if paper else "",
+                _number(cell.mean - paper.mean) if paper else "",
+                *(_number(cell.tolerance), cell.verdict, *ties, preset),
+            ]
+        )
+    return file.getvalue()
+
+
+def render_markdown(page: Page) -> str:
+    """Return the page as Markdown, a table for each dataset."""
+    environment = _environment(autoescape=False)
+    environment.filters.update(marked=_marked_markdown, plain=_escaped_markdown)
+    return environment.get_template("uci_table.md").render(page=page)
+
+
+def render_html(page: Page) -> str:
+    """Return the page as one HTML document without scripts or outside requests."""
+    template = _environment(autoescape=True).get_template("uci_table.html")
+    return template.render(page=page, version=__version__)
+
+
+def _environment(*, autoescape: bool) -> Environment:
+    return Environment(
+        loader=PackageLoader("betanll.experiments"),
+        autoescape=autoescape,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        undefined=StrictUndefined,
+    )
+
+
+def _marked_markdown(text: str, mark: Mark) -> str:
+    marked: dict[Mark, Callable[[str], str]] = {
+        "best": lambda text: f"**{text}**",
+        "tied": lambda text: f"{text} †",
+        "": lambda text: text,
+    }
+    return marked[mark](text)
+
+
+def _escaped_markdown(text: str) -> str:
+    return re.sub(r"([\\`*_|<>\[\]])", r"\\\1", text)
+
+
+def _number(value: float) -> float | str:
+    return "" if math.isnan(value) else value
