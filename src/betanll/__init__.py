@@ -18,11 +18,13 @@ _MODULES = (
     "diagnostics",
     "distributions",
     "estimators",
+    "experiments",
     "losses",
     "metrics",
     "nets",
     "objectives",
     "reports",
+    "sweeps",
     "tables",
     "training",
 )

@@ -18,6 +18,7 @@ _COMMANDS = {
     "data": "The paper's data sets: list, download, generate.",
     "demo": "The pitfall and the cure, and a fit, with a report to open.",
     "fit": "Learn mean and spread from a table; writes a model and a report.",
+    "reproduce": "Tables of the paper, beside the paper's numbers.",
     "predict": "Mean, std and interval for each row of a table.",
 }
 

@@ -24,7 +24,7 @@ Splits = tuple[tuple[Rows, Rows], ...]
 class UCITable:
     """A data set of the paper, not scaled and in the order of the original file.
 
-    Attributes
+    Parameters
     ----------
     name : str
         One of ``UCI_NAMES``.

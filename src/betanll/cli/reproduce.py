@@ -1,0 +1,195 @@
+"""``betanll reproduce``: artefacts of the paper, beside the paper's numbers."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from betanll.cli._options import OBJECTIVES
+
+if TYPE_CHECKING:
+    from betanll.experiments import Method
+    from betanll.sweeps import Store, Task
+
+_ARTEFACTS = ("table1", "tableS1", "tableS2")
+
+
+def _method(text: str) -> tuple[str, float | None]:
+    """Read the name of an objective; beta may follow beta-nll after a colon."""
+    name, colon, beta = text.partition(":")
+    if name not in OBJECTIVES:
+        raise click.BadParameter(f"{name!r} is not one of {', '.join(OBJECTIVES)}.")
+    if not colon:
+        return name, None
+    if name != "beta-nll":
+        raise click.BadParameter(f"{name} has no beta.")
+    try:
+        return name, float(beta)
+    except ValueError:
+        raise click.BadParameter(f"{beta!r} is not a number.") from None
+
+
+@click.command()
+@click.argument("artefacts", nargs=-1, required=True, type=click.Choice(_ARTEFACTS))
+@click.option(
+    "--preset",
+    type=click.Choice(["smoke", "laptop", "paper"]),
+    default="laptop",
+    show_default=True,
+    help="smoke: seconds, tiny trainings; laptop: 5 splits; paper: everything.",
+)
+@click.option(
+    "--method",
+    "methods",
+    type=_method,
+    multiple=True,
+    metavar="NAME",
+    help="Objective, such as mse or beta-nll:0.5; beta-nll alone means the five of the "
+    "paper. May be repeated.  [default: the twelve of the paper]",
+)
+@click.option(
+    "--dataset",
+    "datasets",
+    multiple=True,
+    metavar="NAME",
+    help="UCI set; may be repeated.  [default: all twelve]",
+)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("betanll-uci"),
+    show_default=True,
+    help="Folder for runs.csv, the tables and the store of results.",
+)
+@click.option(
+    "--data-dir",
+    type=click.Path(path_type=Path),
+    help="Folder of the data.  [default: $BETANLL_DATA or the user's cache]",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    help="Processes on this machine.  [default: one for each core]",
+)
+@click.option("--scheduler", metavar="ADDRESS", help="Run on a Dask cluster instead.")
+@click.option(
+    "--import",
+    "imported",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Results exported elsewhere, to go on from.",
+)
+@click.option(
+    "--export",
+    "exported",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="CSV file for all results, to go on elsewhere.",
+)
+@click.option("--retry-failed", is_flag=True, help="Give failed tasks new attempts.")
+def command(
+    artefacts: tuple[str, ...],
+    preset: str,
+    methods: tuple[tuple[str, float | None], ...],
+    datasets: tuple[str, ...],
+    out: Path,
+    data_dir: Path | None,
+    workers: int | None,
+    scheduler: str | None,
+    imported: Path | None,
+    exported: Path | None,
+    retry_failed: bool,
+) -> None:
+    """Compute ARTEFACTS of the paper: table1, tableS1, tableS2.
+
+    Results are stored one by one. The same command goes on where it stopped.
+    """
+    from betanll._files import check_writable
+    from betanll.datasets import UCI_NAMES, load_uci
+    from betanll.experiments import write_tables
+    from betanll.experiments._uci import uci_tasks
+    from betanll.sweeps import Store, run_sweep
+
+    check_writable(out)
+    if data_dir is not None:
+        # Workers inherit it; where the data is does not belong to a task.
+        os.environ["BETANLL_DATA"] = str(data_dir.resolve())
+    chosen = datasets or UCI_NAMES
+    for name in dict.fromkeys(chosen):
+        load_uci(name)
+    tasks = uci_tasks(preset, methods=_methods(methods), datasets=dict.fromkeys(chosen))
+    with Store(out / "sweep.db") as store:
+        if imported is not None:
+            click.echo(f"{store.import_csv(imported)} new results from {imported}")
+        if retry_failed:
+            store.forget_failures()
+        try:
+            report = run_sweep(
+                tasks,
+                store,
+                n_workers=workers,
+                scheduler=scheduler,
+                progress=True,
+            )
+        except KeyboardInterrupt:
+            done = store.done()
+            n_done = sum(task.key in done for task in tasks)
+            click.echo(
+                f"\nStopped with {n_done} of {len(tasks)} results stored in "
+                f"{store.path}; the same command goes on from there.",
+                err=True,
+            )
+            raise
+        finally:
+            if exported is not None:
+                store.export_csv(exported)
+        if report.n_given_up:
+            missing = {task.key for task in tasks} - store.done()
+            task, text = [(t, e) for t, e in store.failures() if t.key in missing][-1]
+            reason = text.strip().rpartition("\n")[2]
+            click.echo(
+                f"{report.n_given_up} tasks were given up after three attempts, the "
+                f"last one with: {reason} ({dict(task.settings)})",
+                err=True,
+            )
+        runs = _write_runs(store, tasks, out / "runs.csv")
+    paths = write_tables(runs, out, artefacts, preset=preset)
+    click.echo(
+        f"{report.n_done} tasks in {report.seconds:.0f} s; "
+        f"{report.n_before} had results before."
+    )
+    for path in (out / "runs.csv", *paths):
+        click.echo(str(path))
+
+
+def _methods(chosen: tuple[tuple[str, float | None], ...]) -> list[Method]:
+    from betanll.experiments import Method
+    from betanll.experiments._paper_uci import METHODS
+
+    if not chosen:
+        return list(METHODS)
+    methods: dict[Method, None] = {}
+    for name, beta in chosen:
+        if name == "nll":
+            methods[Method("beta-nll", 0.0)] = None
+        elif name == "beta-nll" and beta is None:
+            methods.update(dict.fromkeys(m for m in METHODS if m.name == name))
+        else:
+            methods[Method(name, beta)] = None
+    return list(methods)
+
+
+def _write_runs(store: Store, tasks: list[Task], path: Path) -> Any:
+    """Write the results of the tasks and return them as they are read again."""
+    import pandas as pd
+
+    from betanll._files import written_atomically
+    from betanll.experiments import read_runs
+
+    rows = store.rows(tasks)
+    if not rows:
+        raise ValueError("no task has a result, so there is no table to write")
+    with written_atomically(path) as temporary:
+        pd.DataFrame(rows).to_csv(temporary, index=False, float_format="%.10g")
+    return read_runs(path)

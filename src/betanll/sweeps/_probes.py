@@ -1,0 +1,66 @@
+"""Small tasks that show what a sweep does with its workers, for tests and first checks.
+
+Each notes in a log file that it was started, so that executions can be counted.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+
+def visit(*, log: str, number: int, seconds: float = 0.0) -> list[dict[str, Any]]:
+    """Take some time and return a number that has many digits."""
+    _note(log, number)
+    time.sleep(seconds)
+    return [{"number": number, "sine": math.sin(number)}]
+
+
+def fail(*, log: str, number: int) -> list[dict[str, Any]]:
+    """Raise an error."""
+    _note(log, number)
+    raise ZeroDivisionError(f"probe {number} fails")
+
+
+def leave(*, log: str, number: int) -> list[dict[str, Any]]:
+    """Ask Python to exit."""
+    _note(log, number)
+    raise SystemExit(number)
+
+
+def die(
+    *, log: str, number: int, n_deaths: int, seconds: float = 0.0
+) -> list[dict[str, Any]]:
+    """Take the process down without a word, the first `n_deaths` times."""
+    _note(log, number)
+    time.sleep(seconds)
+    if count(log).get(number, 0) <= n_deaths:
+        os._exit(1)
+    return [{"number": number, "sine": math.sin(number)}]
+
+
+def garble(*, log: str, number: int) -> Any:
+    """Return something that is not rows of plain values."""
+    _note(log, number)
+    return [{"number": complex(number)}] if number else None
+
+
+def environment(*, names: str) -> list[dict[str, Any]]:
+    """Return variables of the worker's environment."""
+    return [{name: os.environ.get(name) for name in names.split()}]
+
+
+def count(log: str | Path) -> dict[int, int]:
+    """Return how often each number was started."""
+    path = Path(log)
+    lines = path.read_text().split() if path.exists() else []
+    return {int(line): lines.count(line) for line in lines}
+
+
+def _note(log: str, number: int) -> None:
+    # Appending a short line is one call, which processes do not mix up.
+    with Path(log).open("a") as file:
+        file.write(f"{number}\n")

@@ -1,0 +1,205 @@
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from betanll.experiments import Method
+from betanll.experiments._uci import uci_tasks
+from betanll.sweeps import Store, SweepReport
+
+YACHT = ("reproduce", "tableS1", "--preset", "smoke", "--dataset", "yacht")
+
+
+@pytest.fixture
+def data_dir(monkeypatch):
+    """The folder of the real data."""
+    beside = Path(__file__).parents[2].parent / "shared" / "data"
+    folder = Path(os.environ.get("BETANLL_DATA") or beside)
+    if not (folder / "uci").is_dir():
+        pytest.skip("the UCI sets are neither in $BETANLL_DATA nor beside the project")
+    monkeypatch.setenv("BETANLL_DATA", str(folder))
+    return folder
+
+
+@pytest.fixture
+def sweep(monkeypatch):
+    """Replaces the engine: returns the list of calls; `sweep.act` is what they do."""
+
+    class Sweep(list):
+        def act(self, tasks, store):
+            for task in tasks:
+                store.add_result(task, [row_of(task)], seconds=0.1)
+            return SweepReport(len(tasks), 0, 0, 0, 1.0)
+
+        def __call__(self, tasks, store, **options):
+            self.append((tasks, options))
+            return self.act(tasks, store)
+
+    fake = Sweep()
+    monkeypatch.setattr("betanll.sweeps.run_sweep", fake)
+    return fake
+
+
+def row_of(task):
+    settings = dict(task.settings)
+    names = ("dataset", "method", "beta", "split")
+    return {name: settings[name] for name in names} | {
+        "log_likelihood": -1.0 - settings["split"],
+        "rmse": 1.0,
+        "learning_rate": 1e-3,
+        "epochs": 4,
+        "updates": 8,
+        "seconds": 0.5,
+    }
+
+
+def test_tables_and_runs_are_written(run, sweep, data_dir, tmp_path):
+    out = tmp_path / "out"
+    outcome = run(*YACHT, "--method", "nll", "--method", "mse", "--out", out)
+    assert outcome.code == 0, outcome
+    assert "4 tasks in 1 s; 0 had results before." in outcome.out
+    ((tasks, options),) = sweep
+    methods = [Method("beta-nll", 0.0), Method("mse")]
+    assert tasks == uci_tasks("smoke", methods=methods, datasets=["yacht"])
+    assert options == {"n_workers": None, "scheduler": None, "progress": True}
+    assert len(pd.read_csv(out / "runs.csv")) == 4
+    for path in re.findall(r"^/.*$", outcome.out, re.MULTILINE):
+        assert Path(path).is_file()
+
+
+def test_options_reach_the_engine(run, sweep, data_dir, tmp_path):
+    options = ("--workers", 2, "--scheduler", "tcp://h:1", "--method", "beta-nll")
+    assert run(*YACHT, *options, "--out", tmp_path).code == 0
+    ((tasks, seen),) = sweep
+    assert seen == {"n_workers": 2, "scheduler": "tcp://h:1", "progress": True}
+    betas = {dict(task.settings)["beta"] for task in tasks}
+    assert betas == {0.0, 0.25, 0.5, 0.75, 1.0}
+
+
+def test_a_run_goes_on_elsewhere(run, sweep, data_dir, tmp_path):
+    mse = (*YACHT, "--method", "mse")
+    moved = tmp_path / "moved.csv"
+    assert run(*mse, "--out", tmp_path / "here", "--export", moved).code == 0
+    outcome = run(*mse, "--out", tmp_path / "there", "--import", moved)
+    assert f"2 new results from {moved}" in outcome.out
+    runs = [(tmp_path / name / "runs.csv").read_bytes() for name in ("here", "there")]
+    assert runs[0] == runs[1]
+
+
+def test_an_interruption_says_how_to_go_on(run, sweep, data_dir, tmp_path):
+    def act(tasks, store):
+        store.add_result(tasks[0], [row_of(tasks[0])] * 2, seconds=0.1)
+        raise KeyboardInterrupt
+
+    sweep.act = act
+    moved = tmp_path / "moved.csv"
+    outcome = run(
+        *(*YACHT, "--method", "mse", "--out", tmp_path / "out", "--export", moved)
+    )
+    assert outcome.code == 130
+    assert "Stopped with 1 of 2 results stored in" in outcome.err
+    assert "the same command goes on from there" in outcome.err
+    assert len(moved.read_text().splitlines()) == 2
+
+
+def give_up(n_good):
+    def act(tasks, store):
+        for task in tasks[:n_good]:
+            store.add_result(task, [row_of(task)], seconds=0.1)
+        for task in tasks[n_good:] * 3:
+            store.add_failure(task, "Traceback\nOSError: no data")
+        # Failed once and then went well: not what the message is about.
+        if n_good:
+            store.add_failure(tasks[0], "Traceback\nValueError: once")
+        return SweepReport(n_good, 0, 3, len(tasks) - n_good, 1.0)
+
+    return act
+
+
+@pytest.mark.parametrize(("n_good", "code"), [(1, 0), (0, 2)])
+def test_tasks_that_were_given_up_are_told(
+    run, sweep, data_dir, tmp_path, n_good, code
+):
+    sweep.act = give_up(n_good)
+    outcome = run(*YACHT, "--method", "mse", "--out", tmp_path)
+    assert outcome.code == code
+    assert f"{2 - n_good} tasks were given up" in outcome.err
+    assert "OSError: no data" in outcome.err
+    assert ("no task has a result" in outcome.err) == (code == 2)
+    # They stay given up until it is asked otherwise.
+    sweep.act = give_up(2)
+    assert run(*YACHT, "--method", "mse", "--out", tmp_path).code == 0
+    with Store(tmp_path / "sweep.db") as store:
+        assert max(store.n_failures().values()) >= 3
+    run(*YACHT, "--method", "mse", "--out", tmp_path, "--retry-failed")
+    with Store(tmp_path / "sweep.db") as store:
+        assert max(store.n_failures().values()) == 1
+
+
+@pytest.mark.parametrize("fault", [OSError("disk is full"), ConnectionError("lost")])
+def test_faults_of_the_engine_are_one_line(run, sweep, data_dir, tmp_path, fault):
+    def act(tasks, store):
+        raise fault
+
+    sweep.act = act
+    outcome = run(*YACHT, "--method", "mse", "--out", tmp_path)
+    assert (outcome.code, outcome.err) == (2, f"betanll: {fault}\n")
+
+
+def test_bad_input_is_refused(refused, data_dir, tmp_path):
+    out = ("--out", tmp_path / "out")
+    assert "no UCI set 'boat'" in refused("reproduce", "tableS1", "--dataset", "boat")
+    assert "is not one of" in refused(*YACHT, "--method", "magic", *out)
+    assert "mse has no beta" in refused(*YACHT, "--method", "mse:0.5", *out)
+    assert "'x' is not a number" in refused(*YACHT, "--method", "beta-nll:x", *out)
+    assert "tableS9" in refused("reproduce", "tableS9")
+    assert "is missing" in refused(*YACHT, "--data-dir", tmp_path, *out)
+    (tmp_path / "other.csv").write_text("a,b\n")
+    os.environ["BETANLL_DATA"] = str(data_dir)
+    assert "not an export" in refused(*YACHT, "--import", tmp_path / "other.csv", *out)
+
+
+def test_a_foreign_store_is_left_alone(refused, data_dir, tmp_path):
+    (tmp_path / "sweep.db").write_text("mine")
+    assert "result store" in refused(*YACHT, "--out", tmp_path)
+    assert (tmp_path / "sweep.db").read_text() == "mine"
+
+
+@pytest.mark.cluster
+def test_interruption_of_the_whole_command(data_dir, tmp_path):
+    main = "from betanll.cli import main; main()"
+    command = [sys.executable, "-c", main, *YACHT]
+    command += ["--workers", "2", "--out", str(tmp_path)]
+    process = subprocess.Popen(
+        command, start_new_session=True, stderr=subprocess.PIPE, text=True
+    )
+    with process:
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline:
+            time.sleep(0.2)
+            if (tmp_path / "sweep.db").exists():
+                with Store(tmp_path / "sweep.db") as store:
+                    if store.done():
+                        break
+        os.killpg(process.pid, signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert re.search(r"Stopped with \d+ of 24 results", err)
+    assert goes_away(process.pid)
+
+
+def goes_away(group):
+    """Return whether a process group ends; the tracker of Python is a bit late."""
+    for _ in range(50):
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.1)
+    return False

@@ -1,0 +1,320 @@
+"""Sweeps that go well, and sweeps in which tasks, workers, drivers and disks do not."""
+
+import contextlib
+import os
+import signal
+import socket
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from betanll.experiments import Method
+from betanll.experiments._uci import uci_tasks
+from betanll.sweeps import Store, Task, run_sweep
+from betanll.sweeps._run import MAX_ATTEMPTS
+
+pytest.importorskip("distributed")
+
+
+def visits(probe, n, seconds=0.0):
+    return [probe("visit", i, seconds=seconds) for i in range(n)]
+
+
+def expected(tasks):
+    """Return the rows of an undisturbed run, computed here."""
+    return [row for task in tasks for row in task.run()]
+
+
+def test_results_are_stored_and_not_computed_again(store, probe, counted):
+    tasks = visits(probe, 6)
+    report = run_sweep([*tasks[:4], tasks[0]], store, n_workers=1)
+    assert report[:4] == (4, 0, 0, 0)
+    assert run_sweep(tasks[:4], store, n_workers=1)[:4] == (0, 4, 0, 0)
+    assert counted() == dict.fromkeys(range(4), 1)
+    report = run_sweep(tasks, store, n_workers=1)
+    assert report[:4] == (2, 4, 0, 0)
+    assert counted() == dict.fromkeys(range(6), 1)
+    assert store.rows(tasks) == expected(tasks)
+
+
+def test_nothing_to_do_starts_nothing(store, probe, monkeypatch):
+    monkeypatch.setattr("betanll.sweeps._run._client", None)
+    assert run_sweep([], store)[:4] == (0, 0, 0, 0)
+
+
+def test_failures_do_not_stop_the_rest(store, probe, counted):
+    bad = [probe("fail", 10), probe("leave", 11), probe("garble", 0)]
+    bad += [probe("garble", 12), Task.of("betanll.nowhere:nothing")]
+    good = [probe("visit", i) for i in range(1, 4)]
+    report = run_sweep([*bad, *good], store, n_workers=1)
+    assert report[:4] == (3, 0, MAX_ATTEMPTS * len(bad), len(bad))
+    assert store.rows([*bad, *good]) == expected(good)
+    assert store.n_failures() == {task.key: MAX_ATTEMPTS for task in bad}
+    texts = {task.key: text for task, text in store.failures()}
+    faults = ["ZeroDivisionError: probe 10 fails", "SystemExit: 11"]
+    faults += ["not a list of rows: None", "complex is not JSON", "betanll.nowhere"]
+    for task, fault in zip(bad, faults, strict=True):
+        assert fault in texts[task.key]
+        assert texts[task.key].startswith("Traceback")
+    # Given up: not tried again, unless it is asked for.
+    started = counted()
+    assert run_sweep([*bad, *good], store, n_workers=1)[:4] == (0, 3, 0, len(bad))
+    assert counted() == started
+
+
+def test_attempts_are_counted_over_several_runs(store, probe, counted):
+    task = probe("fail", 1)
+    store.add_failure(task, "in an earlier run")
+    store.add_failure(task, "in another")
+    assert run_sweep([task], store, n_workers=1)[:4] == (0, 0, 1, 1)
+    assert counted() == {1: 1}
+    store.forget_failures()
+    assert run_sweep([task], store, n_workers=1)[:4] == (0, 0, 3, 1)
+    assert counted() == {1: 4}
+
+
+def test_settings_of_xla_are_the_workers_alone(store, monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    before = dict(os.environ)
+    names = "NPROC XLA_FLAGS OMP_NUM_THREADS JAX_PLATFORMS JAX_COMPILATION_CACHE_DIR"
+    task = Task.of("betanll.sweeps._probes:environment", names=names)
+    run_sweep([task], store, n_workers=1)
+    assert dict(os.environ) == before
+    (row,) = store.rows([task])
+    assert row == {
+        "NPROC": "1",
+        "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false",
+        "OMP_NUM_THREADS": "1",
+        "JAX_PLATFORMS": "cpu",
+        "JAX_COMPILATION_CACHE_DIR": before["JAX_COMPILATION_CACHE_DIR"],
+    }
+
+
+def test_a_poison_task_that_kills_its_worker(store, probe, counted):
+    """It is given up after three tries; tasks that wait behind it are not blamed."""
+    poison = probe("die", 100, n_deaths=99)
+    tasks = [poison, *visits(probe, 8, seconds=0.05)]
+    report = run_sweep(tasks, store, n_workers=1)
+    assert report[:4] == (8, 0, 3, 1)
+    assert counted() == {100: 3, **dict.fromkeys(range(8), 1)}
+    assert set(store.n_failures()) == {poison.key}
+    assert "worker" in store.failures()[0][1]
+
+
+@pytest.mark.cluster
+def test_many_poison_tasks_among_good_ones(store, probe, counted):
+    tasks = []
+    for i in range(4):
+        tasks.append(probe("die", 100 + i, n_deaths=99, seconds=0.1))
+        tasks += [probe("visit", 10 * i + k, seconds=0.2) for k in range(3)]
+    report = run_sweep(tasks, store, n_workers=2)
+    assert (report.n_done, report.n_given_up) == (12, 4)
+    assert all(n == 3 for number, n in counted().items() if number >= 100)
+
+
+@pytest.mark.cluster
+def test_a_worker_that_dies_is_replaced_and_its_task_done(store, probe, counted):
+    tasks = [probe("die", 50, n_deaths=1), *visits(probe, 10, seconds=0.1)]
+    report = run_sweep(tasks, store, n_workers=2)
+    assert report[:4] == (11, 0, 1, 0)
+    assert counted()[50] == 2
+    assert store.rows(tasks) == expected(tasks)
+
+
+@pytest.mark.cluster
+def test_a_worker_that_is_killed_from_outside(store, probe, counted, until, session):
+    tasks = visits(probe, 12, seconds=0.3)
+
+    def kill_one():
+        until(lambda: len(counted()) >= 3)
+        worker = next(
+            int(pid)
+            for pid in children(os.getpid())
+            if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()
+        )
+        os.kill(worker, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill_one)
+    killer.start()
+    report = run_sweep(tasks, store, n_workers=2)
+    killer.join()
+    assert report[:4] == (12, 0, 1, 0)
+    assert sum(counted().values()) == 13
+    assert store.rows(tasks) == expected(tasks)
+
+
+def children(pid):
+    with contextlib.suppress(OSError):
+        for path in Path(f"/proc/{pid}/task").glob("*/children"):
+            yield from path.read_text().split()
+
+
+@pytest.mark.cluster
+def test_a_driver_that_is_killed(
+    store, probe, counted, drive, until, session, tmp_path
+):
+    n, n_workers = 16, 2
+    tasks = visits(probe, n, seconds=0.25)
+    stored = set()
+    for n_wanted in (4, 9):
+        with drive(n, seconds=0.25, n_workers=n_workers) as process:
+            until(lambda: len(store.done()) >= n_wanted)  # noqa: B023
+            os.kill(process.pid, signal.SIGKILL)
+            process.wait()
+            # Nobody is left: workers notice that their driver has gone.
+            until(lambda: not session(process.pid), 30)
+        assert stored <= store.done()
+        stored = store.done()
+    with drive(n, seconds=0.25, n_workers=n_workers) as process:
+        out, err = process.communicate(timeout=100)
+    assert process.returncode == 0, err
+    assert f"n_before={len(stored)}" in out
+    assert store.rows(tasks) == expected(tasks)
+    # `expected` visits each once more.
+    extra = Counter(counted()) - Counter(dict.fromkeys(range(n), 2))
+    assert extra.total() <= 2 * n_workers
+
+
+@pytest.mark.cluster
+def test_interruption_leaves_results_and_no_processes(
+    store, probe, drive, until, session
+):
+    with drive(100, seconds=0.5) as process:
+        until(lambda: len(store.done()) >= 3)
+        assert len(session(process.pid)) >= 3
+        # As from the keyboard: to all processes of the group.
+        os.killpg(process.pid, signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+        assert process.returncode != 0
+        assert "KeyboardInterrupt" in err
+        until(lambda: not session(process.pid), 10)
+    assert len(store.done()) >= 3
+    assert store.n_failures() == {}
+
+
+@pytest.mark.cluster
+def test_a_full_disk_stops_the_sweep_with_one_error(store, probe, counted):
+    tasks = visits(probe, 40)
+    real, n_allowed = store.add_result, 5
+
+    def add_result(*arguments, **options):
+        if len(store.done()) == n_allowed:
+            n_pages = store._connection.execute("pragma page_count").fetchone()[0]
+            store._connection.execute(f"pragma max_page_count = {n_pages}")
+        real(*arguments, **options)
+
+    store.add_result = add_result
+    with pytest.raises(OSError, match=r"cannot be written: database or disk is full"):
+        run_sweep(tasks, store, n_workers=2)
+    kept = store.done()
+    assert n_allowed <= len(kept) < 40
+    del store.add_result
+    store._connection.execute("pragma max_page_count = 1000000")
+    report = run_sweep(tasks, store, n_workers=2)
+    assert report[:4] == (40 - len(kept), len(kept), 0, 0)
+    assert kept <= store.done()
+    assert store.rows(tasks) == expected(tasks)
+
+
+@pytest.fixture
+def cluster(start, until):
+    """A context of a scheduler and two workers in processes of their own."""
+
+    @contextlib.contextmanager
+    def run():
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        address = f"tcp://127.0.0.1:{port}"
+        common = ("--no-dashboard",)
+        with contextlib.ExitStack() as stack:
+            scheduler = stack.enter_context(
+                start(
+                    *("-m", "distributed.cli.dask_scheduler", "--port", port),
+                    *("--host", "127.0.0.1", *common),
+                )
+            )
+            for _ in range(2):
+                stack.enter_context(
+                    start(
+                        *("-m", "distributed.cli.dask_worker", address),
+                        *("--nthreads", "1", *common),
+                    )
+                )
+
+            def answers():
+                with contextlib.suppress(OSError):
+                    socket.create_connection(("127.0.0.1", port), 1).close()
+                    return True
+
+            until(answers)
+            yield address, scheduler
+
+    return run
+
+
+@pytest.mark.cluster
+def test_a_scheduler_elsewhere(store, probe, cluster, counted):
+    tasks = [probe("fail", 99), *visits(probe, 10)]
+    with cluster() as (address, _):
+        report = run_sweep(tasks, store, scheduler=address)
+        assert report[:4] == (10, 0, 3, 1)
+        # It tries a task on four workers before it tells us: that is enough.
+        poison = probe("die", 100, n_deaths=99)
+        report = run_sweep([poison, probe("visit", 20)], store, scheduler=address)
+        assert (report.n_done, report.n_given_up) == (1, 1)
+        assert counted()[100] == 4
+    assert store.rows(tasks) == expected(tasks[1:])
+
+
+@pytest.mark.cluster
+def test_a_scheduler_that_goes_away(store, probe, cluster, counted, until):
+    tasks = visits(probe, 12, seconds=0.3)
+    with cluster() as (address, scheduler):
+
+        def kill():
+            with Store(store.path) as other:  # SQLite wants one for each thread
+                until(lambda: len(other.done()) >= 3)
+            os.kill(scheduler.pid, signal.SIGKILL)
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        started = time.monotonic()
+        with pytest.raises(ConnectionError, match=f"lost the scheduler at {address}"):
+            run_sweep(tasks, store, scheduler=address)
+        killer.join()
+        assert time.monotonic() - started < 60
+    kept = store.done()
+    assert 3 <= len(kept) < 12
+    assert store.n_failures() == {}
+    with cluster() as (address, _):
+        report = run_sweep(tasks, store, scheduler=address)
+    assert report[:4] == (12 - len(kept), len(kept), 0, 0)
+    assert store.rows(tasks) == expected(tasks)
+
+
+@pytest.mark.cluster
+def test_a_scheduler_that_is_not_there(store, probe):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with pytest.raises(OSError, match=f"127.0.0.1:{port}"):
+        run_sweep(visits(probe, 1), store, scheduler=f"tcp://127.0.0.1:{port}")
+
+
+def without_time(rows):
+    return [{name: v for name, v in row.items() if name != "seconds"} for row in rows]
+
+
+@pytest.mark.cluster
+def test_bits_do_not_depend_on_the_workers(store, data_dir, tmp_path, monkeypatch):
+    monkeypatch.setenv("BETANLL_DATA", str(data_dir))
+    methods = [Method("beta-nll", 0.5), Method("mse")]
+    tasks = uci_tasks("smoke", methods=methods, datasets=["yacht"])
+    assert run_sweep(tasks, store, n_workers=1)[:4] == (4, 0, 0, 0)
+    with Store(tmp_path / "two.db") as other:
+        run_sweep(tasks[::-1], other, n_workers=2)
+        assert without_time(other.rows(tasks)) == without_time(store.rows(tasks))
