@@ -145,6 +145,15 @@ def test_unknown_set(refused):
     assert "sine" in refused("data", "generate", "cosine", "--out", "x.csv")
 
 
+@pytest.fixture
+def interruptible():
+    """Let SIGINT interrupt, which the processes of a parallel test run ignore."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_interruption(run, mirror, folder):
     Handler.interrupts = True
     outcome = run("data", "download", "yacht")
