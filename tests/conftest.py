@@ -1,8 +1,10 @@
 """Fixtures and settings of the test suite; the settings of JAX are one folder up."""
 
 import itertools
+import os
 import zlib
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -29,3 +31,13 @@ def getkey(request):
     root = jax.random.key(zlib.crc32(request.node.nodeid.encode()) >> 1)
     counter = itertools.count()
     return lambda: jax.random.fold_in(root, next(counter))
+
+
+@pytest.fixture(scope="session")
+def data_dir():
+    """The folder of the real data."""
+    beside = Path(__file__).parents[2] / "shared" / "data"
+    folder = Path(os.environ.get("BETANLL_DATA") or beside)
+    if not (folder / "uci").is_dir():
+        pytest.skip("the UCI sets are neither in $BETANLL_DATA nor beside the project")
+    return folder

@@ -16,15 +16,9 @@ from betanll.sweeps import Store, SweepReport
 YACHT = ("reproduce", "tableS1", "--preset", "smoke", "--dataset", "yacht")
 
 
-@pytest.fixture
-def data_dir(monkeypatch):
-    """The folder of the real data."""
-    beside = Path(__file__).parents[2].parent / "shared" / "data"
-    folder = Path(os.environ.get("BETANLL_DATA") or beside)
-    if not (folder / "uci").is_dir():
-        pytest.skip("the UCI sets are neither in $BETANLL_DATA nor beside the project")
-    monkeypatch.setenv("BETANLL_DATA", str(folder))
-    return folder
+@pytest.fixture(autouse=True)
+def _data(data_dir, monkeypatch):
+    monkeypatch.setenv("BETANLL_DATA", str(data_dir))
 
 
 @pytest.fixture

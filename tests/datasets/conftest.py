@@ -3,25 +3,13 @@
 import hashlib
 import http.server
 import io
-import os
 import threading
 from collections import defaultdict
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from betanll.datasets._uci_facts import UCI_FACTS
-
-
-@pytest.fixture(scope="session")
-def data_dir():
-    """The folder of the real data."""
-    beside = Path(__file__).parents[2].parent / "shared" / "data"
-    folder = Path(os.environ.get("BETANLL_DATA") or beside)
-    if not (folder / "uci").is_dir():
-        pytest.skip("the UCI sets are neither in $BETANLL_DATA nor beside the project")
-    return folder
 
 
 def blob(content):

@@ -1,9 +1,7 @@
 """The UCI protocol: tasks, and what one of them trains."""
 
 import math
-import os
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -242,13 +240,9 @@ def test_presets_share_results():
     assert dict(task.settings)["max_updates"] == 60
 
 
-def test_a_real_split():
-    beside = Path(__file__).parents[2].parent / "shared" / "data"
-    folder = Path(os.environ.get("BETANLL_DATA") or beside)
-    if not (folder / "uci").is_dir():
-        pytest.skip("the UCI sets are neither in $BETANLL_DATA nor beside the project")
+def test_a_real_split(data_dir):
     for name in UCI_NAMES:
-        table = load_uci(name, folder)
+        table = load_uci(name, data_dir)
         for train, _ in table.splits:
             n = len(train)
             n_validation = n - int(0.8 * n)

@@ -138,13 +138,3 @@ def session():
     if not Path("/proc/self/stat").exists():
         pytest.skip("processes are listed in /proc")
     return group
-
-
-@pytest.fixture(scope="session")
-def data_dir():
-    """The folder of the real data."""
-    beside = Path(__file__).parents[2].parent / "shared" / "data"
-    folder = Path(os.environ.get("BETANLL_DATA") or beside)
-    if not (folder / "uci").is_dir():
-        pytest.skip("the UCI sets are neither in $BETANLL_DATA nor beside the project")
-    return folder

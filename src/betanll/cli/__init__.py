@@ -5,10 +5,10 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from pathlib import Path
 
 import click
 
+from betanll._cache import cache_folder, compilation_cache
 from betanll._version import __version__
 
 # Name, module and one-line help: the overview must not import the commands.
@@ -52,21 +52,13 @@ def cli() -> None:
 
 
 def _keep_compiled_programs() -> None:
-    """Let JAX find the programs of earlier runs, unless the user has set this up.
-
-    By environment variables, because JAX is not imported yet, and on the command line
-    only: a library does not change the settings of its host.
-    """
-    if "JAX_COMPILATION_CACHE_DIR" in os.environ:
-        return
-    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = caches / "betanll" / "jax"
+    """Let JAX find the programs of earlier runs, unless the user has set this up."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        cache_folder("jax").mkdir(parents=True, exist_ok=True)
     except OSError:
         return
-    os.environ["JAX_COMPILATION_CACHE_DIR"] = str(folder)
-    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.3")
+    for name, value in compilation_cache().items():
+        os.environ.setdefault(name, value)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from betanll.tables import TableSchema
 
+Beta = TypeVar("Beta")
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 #: Training, validation and held-out part need so many rows.
@@ -60,6 +61,20 @@ def fraction(text: str) -> float:
     if not 0 < number < 1:
         raise click.BadParameter(f"{text} does not lie between 0 and 1.")
     return number
+
+
+def objective_and_beta(
+    text: str, read_beta: Callable[[str], Beta]
+) -> tuple[str, Beta | None]:
+    """Read the name of an objective; beta may follow beta-nll after a colon."""
+    name, colon, beta = text.partition(":")
+    if name not in OBJECTIVES:
+        raise click.BadParameter(f"{name!r} is not one of {', '.join(OBJECTIVES)}.")
+    if not colon:
+        return name, None
+    if name != "beta-nll":
+        raise click.BadParameter(f"{name} has no beta.")
+    return name, read_beta(beta)
 
 
 def layer_sizes(text: str) -> tuple[int, ...]:

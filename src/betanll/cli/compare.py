@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from betanll.cli._options import (
-    OBJECTIVES,
     beta_or_auto,
+    objective_and_beta,
     read_table,
     table_options,
     training_options,
@@ -21,14 +21,8 @@ _DEFAULT = ("mse", "nll", "beta-nll:0.5", "beta-nll:1", "faithful", "student-t",
 
 
 def _contender(text: str) -> str:
-    """Check the name of an objective; beta may follow beta-nll after a colon."""
-    name, colon, beta = text.partition(":")
-    if name not in OBJECTIVES:
-        raise click.BadParameter(f"{name!r} is not one of {', '.join(OBJECTIVES)}.")
-    if colon:
-        if name != "beta-nll":
-            raise click.BadParameter(f"{name} has no beta.")
-        beta_or_auto(beta)
+    """Check the name of a contender and keep it as it was written."""
+    objective_and_beta(text, beta_or_auto)
     return text
 
 
@@ -91,10 +85,10 @@ def command(
         )
     models = {}
     for contender in dict.fromkeys(contenders):
-        name, _, beta = contender.partition(":")
+        name, beta = objective_and_beta(contender, beta_or_auto)
         models[contender] = HeteroscedasticRegressor(
             objective=name,
-            beta=beta_or_auto(beta or "0.5"),
+            beta=0.5 if beta is None else beta,
             hidden_layer_sizes=hidden,
             max_updates=max_updates,
             n_members=members,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from betanll.cli._options import OBJECTIVES
+from betanll.cli._options import objective_and_beta
 
 if TYPE_CHECKING:
     from betanll.experiments import Method
@@ -18,18 +18,15 @@ _ARTEFACTS = ("table1", "tableS1", "tableS2")
 
 
 def _method(text: str) -> tuple[str, float | None]:
-    """Read the name of an objective; beta may follow beta-nll after a colon."""
-    name, colon, beta = text.partition(":")
-    if name not in OBJECTIVES:
-        raise click.BadParameter(f"{name!r} is not one of {', '.join(OBJECTIVES)}.")
-    if not colon:
-        return name, None
-    if name != "beta-nll":
-        raise click.BadParameter(f"{name} has no beta.")
+    """Read a method; its beta is a number here, for the paper has no other."""
+    return objective_and_beta(text, _number)
+
+
+def _number(text: str) -> float:
     try:
-        return name, float(beta)
+        return float(text)
     except ValueError:
-        raise click.BadParameter(f"{beta!r} is not a number.") from None
+        raise click.BadParameter(f"{text!r} is not a number.") from None
 
 
 @click.command()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from betanll._cache import cache_folder
+
 
 class DataError(ValueError):
     """Data that is missing, damaged or unknown, with one sentence that says why.
@@ -34,5 +36,4 @@ def data_directory(data_dir: str | os.PathLike[str] | None = None) -> Path:
         return Path(data_dir).expanduser()
     if named := os.environ.get("BETANLL_DATA"):
         return Path(named).expanduser()
-    caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(caches) / "betanll" / "data"
+    return cache_folder("data")

@@ -8,6 +8,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Literal, NamedTuple
 
+from betanll.datasets import UCI_NAMES
+
 Metric = Literal["ll", "rmse"]
 Mark = Literal["best", "tied", ""]
 
@@ -49,10 +51,7 @@ METHODS = (
     *(Method("beta-nll", beta) for beta in (0.0, 0.25, 0.5, 0.75, 1.0)),
     *(Method(name) for name in _LABELS),
 )
-DATASETS = (
-    *("carbon", "concrete", "energy", "housing", "kin8m", "naval", "power"),
-    *("protein", "superconductivity", "wine-red", "wine-white", "yacht"),
-)
+DATASETS = UCI_NAMES
 #: Of Table 1.
 OVERVIEW_DATASETS = ("concrete", "energy", "naval", "yacht")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,7 +43,7 @@ class NegCRPSScorer:
 
 
 @dataclass(frozen=True)
-class _IntervalScorer:
+class _IntervalScorer(ABC):
     coverage: float = 0.9
 
     def __post_init__(self) -> None:
@@ -52,8 +53,8 @@ class _IntervalScorer:
         interval = _predict_interval(*_unwrap(estimator, X), self.coverage)
         return self._score(interval, _like(interval[:, 0].shape, y))
 
-    def _score(self, interval: Array, target: Array) -> float:
-        raise NotImplementedError
+    @abstractmethod
+    def _score(self, interval: Array, target: Array) -> float: ...
 
 
 class CoverageScorer(_IntervalScorer):

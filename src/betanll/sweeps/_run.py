@@ -10,11 +10,11 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from tqdm import tqdm
 
+from betanll._cache import compilation_cache
 from betanll.sweeps._store import Store
 from betanll.sweeps._task import Task
 from betanll.training import available_cores
@@ -223,7 +223,7 @@ def _client(n_workers: int, scheduler: str | None) -> Iterator[Any]:
                 processes=True,
                 # Any free port: None would mean the usual one, with a warning if taken.
                 dashboard_address="127.0.0.1:0",
-                env={**_WORKER_ENVIRONMENT, **_compilation_cache()},
+                env={**_WORKER_ENVIRONMENT, **compilation_cache()},
             ) as cluster,
             Client(cluster) as client,
         ):
@@ -240,14 +240,3 @@ def _environment_kept() -> Iterator[None]:
         for name in set(os.environ) - set(before):
             del os.environ[name]
         os.environ.update(before)
-
-
-def _compilation_cache() -> dict[str, str]:
-    """Let the workers share compiled programs, unless the user has chosen a place."""
-    if "JAX_COMPILATION_CACHE_DIR" in os.environ:
-        return {}
-    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return {
-        "JAX_COMPILATION_CACHE_DIR": str(caches / "betanll" / "jax"),
-        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.3",
-    }
