@@ -128,22 +128,26 @@ def test_a_worker_that_dies_is_replaced_and_its_task_done(store, probe, counted)
 def test_a_worker_that_is_killed_from_outside(store, probe, counted, until, session):
     tasks = visits(probe, 12, seconds=0.3)
 
-    def kill_one():
+    def kill():
         until(lambda: len(counted()) >= 3)
-        worker = next(
-            int(pid)
-            for pid in children(os.getpid())
-            if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()
-        )
-        os.kill(worker, signal.SIGKILL)
+        kill_one_worker()
 
-    killer = threading.Thread(target=kill_one)
+    killer = threading.Thread(target=kill)
     killer.start()
     report = run_sweep(tasks, store, n_workers=2)
     killer.join()
     assert report[:4] == (12, 0, 1, 0)
     assert sum(counted().values()) == 13
     assert store.rows(tasks) == expected(tasks)
+
+
+def kill_one_worker():
+    worker = next(
+        int(pid)
+        for pid in children(os.getpid())
+        if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    )
+    os.kill(worker, signal.SIGKILL)
 
 
 def children(pid):
@@ -305,6 +309,23 @@ def test_a_scheduler_that_is_not_there(store, probe):
         run_sweep(visits(probe, 1), store, scheduler=f"tcp://127.0.0.1:{port}")
 
 
+@pytest.mark.cluster
+def test_a_scheduler_without_workers_is_waited_for_with_a_word(
+    store, probe, until, monkeypatch
+):
+    from distributed import LocalCluster
+
+    monkeypatch.setattr("betanll.sweeps._run._LOOKS_WITHOUT_WORKER", 2)
+    with LocalCluster(n_workers=0, threads_per_worker=1, dashboard_address=None) as new:
+        address = new.scheduler_address
+        starter = threading.Timer(4, new.scale, (1,))
+        starter.start()
+        with pytest.warns(UserWarning, match=f"{address} has no workers; waiting"):
+            report = run_sweep(visits(probe, 2), store, scheduler=address)
+        starter.join()
+    assert report[:4] == (2, 0, 0, 0)
+
+
 def without_time(rows):
     return [{name: v for name, v in row.items() if name != "seconds"} for row in rows]
 
@@ -317,4 +338,27 @@ def test_bits_do_not_depend_on_the_workers(store, data_dir, tmp_path, monkeypatc
     assert run_sweep(tasks, store, n_workers=1)[:4] == (4, 0, 0, 0)
     with Store(tmp_path / "two.db") as other:
         run_sweep(tasks[::-1], other, n_workers=2)
+        assert without_time(other.rows(tasks)) == without_time(store.rows(tasks))
+
+
+@pytest.mark.cluster
+def test_a_killed_worker_does_not_change_bits(
+    store, data_dir, tmp_path, monkeypatch, until, session
+):
+    monkeypatch.setenv("BETANLL_DATA", str(data_dir))
+    methods = [Method("beta-nll", 0.0), Method("beta-nll", 1.0)]
+    tasks = uci_tasks("smoke", methods=methods, datasets=["yacht", "housing"])
+    run_sweep(tasks, store, n_workers=2)
+    with Store(tmp_path / "disturbed.db") as other:
+
+        def kill():
+            with Store(other.path) as mine:
+                until(lambda: len(mine.done()) >= 2)
+            kill_one_worker()
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        report = run_sweep(tasks, other, n_workers=2)
+        killer.join()
+        assert (report.n_done, report.n_given_up) == (8, 0)
         assert without_time(other.rows(tasks)) == without_time(store.rows(tasks))

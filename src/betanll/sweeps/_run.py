@@ -8,6 +8,7 @@ import os
 import queue
 import time
 import traceback
+import warnings
 from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -24,6 +25,9 @@ MAX_ATTEMPTS = 3
 
 #: How often we look whether workers have come or gone, in seconds.
 _LOOK_EVERY = 1.0
+
+#: After so many looks in a row without a worker we say so.
+_LOOKS_WITHOUT_WORKER = 10
 
 _WORKER_ENVIRONMENT = {
     # One process has one core: XLA must not start threads for all of them, and the
@@ -137,26 +141,35 @@ def _outcomes(
     running: dict[str, tuple[Task, Any]] = {}
     arrived: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
-    def submit() -> None:
+    def submit() -> int:
         # No more than there are threads: Dask blames all tasks that a worker was given
-        # when it dies, not only those it had begun.
-        n_threads = max(1, sum(client.nthreads().values()))
-        while waiting and len(running) < n_threads:
+        # when it dies, not only those it had begun. One without any, for a cluster
+        # that starts workers when there is work.
+        n_threads = sum(client.nthreads().values())
+        while waiting and len(running) < max(1, n_threads):
             task = waiting.popleft()
             # A fresh name for each attempt: Dask remembers results by name.
             name = f"{task.key}-{attempts.get(task.key, 0)}"
             future = client.submit(_attempt, task.to_json(), key=name, pure=False)
             running[name] = task, future
             future.add_done_callback(arrived.put)
+        return n_threads
 
+    n_looks = 0
     while waiting or running:
         try:
-            submit()
+            n_looks = 0 if submit() else n_looks + 1
         except OSError as error:
             raise _lost(client, error) from None
         try:
             future = arrived.get(timeout=_LOOK_EVERY)
         except queue.Empty:
+            if n_looks == _LOOKS_WITHOUT_WORKER:
+                warnings.warn(
+                    f"the scheduler at {client.scheduler.address} has no workers; "
+                    "waiting for them",
+                    stacklevel=3,
+                )
             continue
         task, _ = running.pop(future.key)
         n_tries = 1
