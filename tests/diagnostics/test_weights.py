@@ -5,8 +5,11 @@ import pytest
 from scipy import stats
 
 from betanll.diagnostics import (
+    beta_tradeoff,
     effective_sample_fraction,
     effective_sampling_probabilities,
+    log_variance_spread,
+    oracle_sampling_probabilities,
 )
 
 
@@ -85,3 +88,43 @@ def test_wrong_arguments_raise():
     for beta in (np.nan, np.inf):
         with pytest.raises(ValueError, match="beta must be finite"):
             effective_sampling_probabilities([1.0], beta)
+
+
+def test_oracle_probabilities_are_those_of_squared_residuals():
+    residual = np.array([[1.0, -0.5], [-2.0, 0.0]])
+    expected = effective_sampling_probabilities([[1.0, 0.25], [4.0, 1e-8]], beta=0)
+    np.testing.assert_allclose(oracle_sampling_probabilities(residual), expected)
+
+
+@pytest.mark.parametrize("tau", [0.3, 1.0])
+@pytest.mark.parametrize("beta", [0.0, 0.25, 0.5, 1.0])
+def test_tradeoff_is_that_of_log_normal_variances(tau, beta):
+    log_variance = tau * stats.norm.ppf((np.arange(400_000) + 0.5) / 400_000)
+    variance = np.exp(log_variance)
+    np.testing.assert_allclose(log_variance_spread(variance), tau, rtol=1e-4)
+    fraction, efficiency = beta_tradeoff(tau, beta)
+    np.testing.assert_allclose(
+        effective_sample_fraction(variance, beta), fraction, rtol=2e-3
+    )
+    # Variance of the weighted mean, relative to weights 1 / variance.
+    weight = variance ** (beta - 1)
+    of_weighted = np.sum(weight**2 * variance) / np.sum(weight) ** 2
+    of_best = 1 / np.sum(1 / variance)
+    np.testing.assert_allclose(of_best / of_weighted, efficiency, rtol=2e-3)
+
+
+def test_tradeoff_is_balanced_in_the_middle():
+    for tau in (0.1, 1.0, 3.0):
+        fraction, efficiency = beta_tradeoff(tau, 0.5)
+        assert fraction == efficiency
+        for beta in (0.0, 0.4, 0.6, 1.0):
+            assert min(beta_tradeoff(tau, beta)) < fraction
+
+
+def test_wrong_spreads_raise():
+    with pytest.raises(ValueError, match="tau must be finite and not negative"):
+        beta_tradeoff(-1.0, 0.5)
+    with pytest.raises(ValueError, match="beta must be finite"):
+        beta_tradeoff(1.0, float("nan"))
+    with pytest.raises(ValueError, match=r"variance has shape \(\)"):
+        log_variance_spread(1.0)

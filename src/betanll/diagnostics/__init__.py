@@ -1,15 +1,32 @@
 """Why a prediction is as good or as bad as it is: pure functions on arrays."""
 
 from betanll.diagnostics._calibration import calibration_curve, calibration_error, pit
+from betanll.diagnostics._jacobian import feature_jacobians, jacobian_variance
+from betanll.diagnostics._residuals import LogResidualHistogram, log_residual_histogram
 from betanll.diagnostics._weights import (
+    BetaTradeoff,
+    beta_tradeoff,
     effective_sample_fraction,
     effective_sampling_probabilities,
+    log_variance_spread,
+    oracle_sampling_probabilities,
 )
+from betanll.metrics import interval_coverage, mean_squared_z
 
 __all__ = [
+    "BetaTradeoff",
+    "LogResidualHistogram",
+    "beta_tradeoff",
     "calibration_curve",
     "calibration_error",
     "effective_sample_fraction",
     "effective_sampling_probabilities",
+    "feature_jacobians",
+    "interval_coverage",
+    "jacobian_variance",
+    "log_residual_histogram",
+    "log_variance_spread",
+    "mean_squared_z",
+    "oracle_sampling_probabilities",
     "pit",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -76,3 +77,100 @@ def effective_sample_fraction(variance: ArrayLike, beta: float) -> float:
     probabilities = effective_sampling_probabilities(variance, beta)
     n_effective = 1 / np.sum(probabilities**2, axis=0)
     return float(np.mean(n_effective) / len(probabilities))
+
+
+def oracle_sampling_probabilities(residual: ArrayLike, floor: float = 1e-8) -> Array:
+    """Return the sampling probabilities if each variance were the squared residual.
+
+    With the residuals of a model trained with the squared error they are a reference
+    for `effective_sampling_probabilities`: what the NLL would do if its variances told
+    the truth about a mean that is as good as it can be.
+
+    Parameters
+    ----------
+    residual : array of shape (n,) or (n, d)
+    floor : float, default=1e-8
+        Smallest variance, for residuals around zero.
+
+    Returns
+    -------
+    array of the same shape
+        Every column sums to one.
+
+    Examples
+    --------
+    >>> oracle_sampling_probabilities([1.0, -2.0])
+    array([0.8, 0.2])
+    """
+    variance = np.maximum(as_array(residual) ** 2, floor)
+    return effective_sampling_probabilities(variance, beta=0.0)
+
+
+def log_variance_spread(variance: ArrayLike) -> float:
+    """Return tau, the standard deviation of the log variances.
+
+    Averaged over outputs. See `beta_tradeoff` for what follows from it.
+
+    Parameters
+    ----------
+    variance : array of shape (n,) or (n, d)
+        Predicted variances, positive and finite.
+
+    Examples
+    --------
+    >>> round(log_variance_spread([1.0, 1.0, 100.0, 100.0]), 3)
+    2.303
+    """
+    logarithm = np.log(positive("variance", variance))
+    if not logarithm.size or not logarithm.ndim:
+        raise ValueError(
+            f"variance has shape {logarithm.shape}, expected (n,) or (n, d)"
+        )
+    return float(np.mean(logarithm.std(axis=0)))
+
+
+class BetaTradeoff(NamedTuple):
+    """What a beta costs in two opposite cases.
+
+    Parameters
+    ----------
+    sample_fraction : float
+        Fraction of samples that effectively train the mean. It is the loss if the
+        predicted variance is misfit, when all samples should count alike.
+    efficiency : float
+        Statistical efficiency of the weighted mean against the best weighting. It is
+        the loss if the predicted variance is noise, when noisy samples should count
+        less.
+    """
+
+    sample_fraction: float
+    efficiency: float
+
+
+def beta_tradeoff(tau: float, beta: float) -> BetaTradeoff:
+    """Return what a beta costs if log variances are normal with deviation `tau`.
+
+    The fraction of samples grows with beta, ``exp(-(1 - beta)**2 * tau**2)``, and the
+    efficiency falls, ``exp(-beta**2 * tau**2)``. They meet at beta = 0.5, which is the
+    best choice while it is not known whether variance is noise or misfit.
+
+    Parameters
+    ----------
+    tau : float
+        From `log_variance_spread`.
+    beta : float
+
+    Examples
+    --------
+    >>> [round(number, 3) for number in beta_tradeoff(2.0, beta=0.0)]
+    [0.018, 1.0]
+    >>> [round(number, 3) for number in beta_tradeoff(2.0, beta=0.5)]
+    [0.368, 0.368]
+    """
+    if not (tau >= 0 and math.isfinite(tau)):
+        raise ValueError(f"tau must be finite and not negative, got {tau}")
+    if not math.isfinite(beta):
+        raise ValueError(f"beta must be finite, got {beta}")
+    return BetaTradeoff(
+        math.exp(-((1 - beta) ** 2) * tau**2), math.exp(-(beta**2) * tau**2)
+    )

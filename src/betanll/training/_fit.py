@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -29,12 +30,31 @@ from betanll.training._task import (
 #: Called with the numbers of epochs done and planned, over all fits.
 Progress = Callable[[int, int], None]
 
+#: Called with the result of a fit so far.
+Callback = Callable[[FitResult], None]
+
 # Seconds between two returns to Python, for progress and Ctrl-C.
 _TICK = 0.3
 
 
-def fit(*args: Any, progress: bool | Progress = False, **kwargs: Any) -> FitResult:
+def fit(
+    *args: Any,
+    progress: bool | Progress = False,
+    callback: Callback | None = None,
+    callback_every: int = 100,
+    **kwargs: Any,
+) -> FitResult:
     """Run one fit; the arguments are those of :class:`FitTask`.
+
+    Parameters
+    ----------
+    progress : bool or callable, default=False
+        As for :func:`fit_fleet`.
+    callback : callable, optional
+        Is called with the result so far, which predicts with the parameters of the
+        moment, every `callback_every` epochs and at the end. See
+        :class:`betanll.diagnostics.PitfallMonitor`.
+    callback_every : int, default=100
 
     Examples
     --------
@@ -46,7 +66,14 @@ def fit(*args: Any, progress: bool | Progress = False, **kwargs: Any) -> FitResu
     >>> result.status, result.predict(x).mean.shape
     ('completed', (200, 1))
     """
-    return fit_fleet([FitTask(*args, **kwargs)], n_jobs=1, progress=progress)[0]
+    if callback_every < 1:
+        raise ValueError(f"callback_every must be at least 1, got {callback_every}")
+    task = FitTask(*args, **kwargs)
+    if callback is None:
+        return fit_fleet([task], n_jobs=1, progress=progress)[0]
+    prepared = prepare(task)
+    with _meter([prepared], progress) as meter:
+        return _run_one(prepared, meter, callback=callback, every=callback_every)
 
 
 def fit_fleet(
@@ -159,6 +186,36 @@ class _Pace:
         return min(epoch + self._epochs, self._max_epochs)
 
 
+def _run_one(
+    fit: PreparedFit,
+    meter: _Meter,
+    cancelled: threading.Event | None = None,
+    *,
+    callback: Callback | None = None,
+    every: int = 1,
+) -> FitResult:
+    arguments, state = fit.arguments(), fit.start()
+    history, pace = _History(), _Pace(fit.task.max_epochs)
+    while int(state.status) == _loop.RUNNING:
+        if cancelled is not None and cancelled.is_set():
+            raise InterruptedError("another fit was interrupted or failed")
+        epoch = int(state.epoch)
+        until = pace.after(epoch)
+        if callback is not None:
+            until = min(until, (epoch // every + 1) * every)
+        state, records, n_records = jax.block_until_ready(
+            _loop.run(fit.program, *arguments, until, state)
+        )
+        history.extend(records, int(n_records))
+        meter.add(int(state.epoch) - epoch)
+        is_done = int(state.status) != _loop.RUNNING
+        if callback is not None and (is_done or int(state.epoch) % every == 0):
+            current = result_of(fit, state, history.arrays())
+            callback(replace(current, params=current.last_params))
+    meter.add(fit.task.max_epochs - int(state.epoch))
+    return result_of(fit, state, history.arrays())
+
+
 def _run_threads(
     fits: Sequence[PreparedFit], n_jobs: int, meter: _Meter
 ) -> list[FitResult]:
@@ -166,19 +223,7 @@ def _run_threads(
     cancelled = threading.Event()
 
     def run(fit: PreparedFit) -> FitResult:
-        arguments, state = fit.arguments(), fit.start()
-        history, pace = _History(), _Pace(fit.task.max_epochs)
-        while int(state.status) == _loop.RUNNING:
-            if cancelled.is_set():
-                raise InterruptedError("another fit was interrupted or failed")
-            epoch = int(state.epoch)
-            state, records, n_records = jax.block_until_ready(
-                _loop.run(fit.program, *arguments, pace.after(epoch), state)
-            )
-            history.extend(records, int(n_records))
-            meter.add(int(state.epoch) - epoch)
-        meter.add(fit.task.max_epochs - int(state.epoch))
-        return result_of(fit, state, history.arrays())
+        return _run_one(fit, meter, cancelled)
 
     if n_jobs == 1 or len(fits) == 1:
         return [run(fit) for fit in fits]

@@ -40,6 +40,7 @@ class Net(Protocol):
     def apply(
         self, params: Any, inputs: jax.Array, *, n_detached: int = 0
     ) -> jax.Array: ...
+    def features(self, params: Any, inputs: jax.Array) -> jax.Array: ...
 
 
 class Program(NamedTuple):
@@ -49,6 +50,7 @@ class Program(NamedTuple):
     n_targets: int
     batch_capacity: int
     validation_chunk: int
+    n_snapshots: int = 0
 
 
 class Sizes(NamedTuple):
@@ -68,6 +70,20 @@ class Limits(NamedTuple):
     schedule_epochs: jax.Array
 
 
+class SnapshotTimes(NamedTuple):
+    """After which updates to keep the parameters: epoch and batch, both from 0."""
+
+    epochs: jax.Array
+    batches: jax.Array
+
+
+class Snapshots(NamedTuple):
+    """The parameters that were kept so far, one row each."""
+
+    params: jax.Array
+    n_taken: jax.Array
+
+
 class State(NamedTuple):
     """What training carries from epoch to epoch; parameters as one flat vector."""
 
@@ -79,6 +95,7 @@ class State(NamedTuple):
     best_score: jax.Array
     best_epoch: jax.Array
     n_stale: jax.Array
+    snapshots: Snapshots
 
 
 class Record(NamedTuple):
@@ -161,6 +178,9 @@ def start(
         best_score=jnp.float32(jnp.inf),
         best_epoch=jnp.int32(0),
         n_stale=jnp.int32(0),
+        snapshots=Snapshots(
+            jnp.zeros((program.n_snapshots, params.size), params.dtype), jnp.int32(0)
+        ),
     )
 
 
@@ -171,6 +191,7 @@ def _run(
     data: jax.Array,
     sizes: Sizes,
     limits: Limits,
+    snapshot_times: SnapshotTimes,
     key: jax.Array,
     until_epoch: jax.Array,
     state: State,
@@ -217,9 +238,9 @@ def _run(
         keys: jax.Array,
         epoch: jax.Array,
         i: jax.Array,
-        carry: tuple[jax.Array, Any, jax.Array],
-    ) -> tuple[jax.Array, Any, jax.Array]:
-        params, optimizer_state, total = carry
+        carry: tuple[jax.Array, Any, Snapshots, jax.Array],
+    ) -> tuple[jax.Array, Any, Snapshots, jax.Array]:
+        params, optimizer_state, snapshots, total = carry
         places = jax.tree.map(
             lambda part: jax.lax.dynamic_slice_in_dim(
                 part, i * batch_size, program.batch_capacity
@@ -246,7 +267,23 @@ def _run(
             change, optimizer_state = transform.update(
                 gradient, optimizer_state, params
             )
-        return params + change, optimizer_state, total + loss
+        params = params + change
+        if program.n_snapshots:
+            snapshots = keep(snapshots, params, epoch, i)
+        return params, optimizer_state, snapshots, total + loss
+
+    def keep(
+        snapshots: Snapshots, params: jax.Array, epoch: jax.Array, i: jax.Array
+    ) -> Snapshots:
+        # Past the last one, indexing stays at the last, which does not come again.
+        k = snapshots.n_taken
+        epochs, batches = snapshot_times
+        is_due = (epochs[k] == epoch) & (batches[k] == i)
+        return jax.lax.cond(
+            is_due,
+            lambda: Snapshots(snapshots.params.at[k].set(params), k + 1),
+            lambda: snapshots,
+        )
 
     def validate(params: jax.Array) -> tuple[jax.Array, jax.Array]:
         net_params = unravel(params)["net"]
@@ -275,11 +312,16 @@ def _run(
     ) -> tuple[State, Record, jax.Array]:
         state, history, n_records = carry
         keys = round_keys(jax.random.fold_in(shuffle_key, state.epoch))
-        params, optimizer_state, total = jax.lax.fori_loop(
+        params, optimizer_state, snapshots, total = jax.lax.fori_loop(
             0,
             n_batches,
             partial(update, keys, state.epoch),
-            (state.params, state.optimizer, jnp.zeros((), data.dtype)),
+            (
+                state.params,
+                state.optimizer,
+                state.snapshots,
+                jnp.zeros((), data.dtype),
+            ),
         )
         epoch = state.epoch + 1
         train_loss = total / n_batches.astype(data.dtype)
@@ -322,6 +364,7 @@ def _run(
             best_score=jnp.where(is_better, score, state.best_score),
             best_epoch=jnp.where(is_better, epoch, state.best_epoch),
             n_stale=n_stale,
+            snapshots=snapshots,
         )
         return state, history, n_records + is_recorded.astype(jnp.int32)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import jax.numpy as jnp
@@ -63,6 +63,8 @@ class FitTask:
     schedule_epochs : int, optional
         Epochs over which a scheduled beta moves, by default `max_epochs`. A refit for
         fewer epochs keeps the budget of the search here.
+    snapshots : sequence of int, optional
+        Numbers of updates after which to keep the parameters, increasing.
     seed : int, default=0
         Below 2**32. Initialisation, shuffling and the random numbers of the objective.
     """
@@ -79,6 +81,7 @@ class FitTask:
     patience: int | None = None
     validate_every: int = 1
     schedule_epochs: int | None = None
+    snapshots: Sequence[int] = ()
     seed: int = 0
 
 
@@ -93,6 +96,7 @@ class PreparedFit:
     init_inputs: npt.NDArray[np.float32]
     sizes: _loop.Sizes
     limits: _loop.Limits
+    snapshot_times: _loop.SnapshotTimes
     key: jnp.ndarray
     n_batches: int
 
@@ -116,6 +120,7 @@ class PreparedFit:
             self.rows,
             self.sizes,
             self.limits,
+            self.snapshot_times,
             run_key,
         )
 
@@ -167,6 +172,8 @@ def prepare(task: FitTask, shared: SharedData | None = None) -> PreparedFit:
         )
     if task.patience is not None and packed.n_validation == 0:
         raise ValueError("patience needs validation data")
+    n_batches = n_train // batch_size
+    snapshots = _checked_snapshots(task.snapshots)
 
     # Distinct training inputs, repeated only when there are too few.
     n_distinct = min(n_train, _loop.N_INIT_INPUTS)
@@ -181,6 +188,7 @@ def prepare(task: FitTask, shared: SharedData | None = None) -> PreparedFit:
         n_targets=packed.n_targets,
         batch_capacity=bucket(batch_size) if is_full else -(-batch_size // 8) * 8,
         validation_chunk=validation_chunk(n),
+        n_snapshots=len(snapshots),
     )
     max_epochs = task.max_epochs
     return PreparedFit(
@@ -200,8 +208,14 @@ def prepare(task: FitTask, shared: SharedData | None = None) -> PreparedFit:
             validate_every=jnp.int32(task.validate_every),
             schedule_epochs=jnp.int32(task.schedule_epochs or max_epochs),
         ),
+        snapshot_times=_loop.SnapshotTimes(
+            *(
+                jnp.asarray(part, jnp.int32)
+                for part in np.divmod(snapshots - 1, n_batches)
+            )
+        ),
         key=jax.random.key(task.seed),
-        n_batches=n_train // batch_size,
+        n_batches=n_batches,
     )
 
 
@@ -225,6 +239,15 @@ def _packed_data(task: FitTask, shared: SharedData) -> PackedData:
     return shared[identity]
 
 
+def _checked_snapshots(snapshots: Sequence[int]) -> npt.NDArray[np.int64]:
+    for number in snapshots:
+        _check_integer("snapshots", number, 1, _NO_LIMIT)
+    numbers = np.array(snapshots, np.int64)
+    if np.any(np.diff(numbers) <= 0):
+        raise ValueError("snapshots must increase")
+    return numbers
+
+
 def _check_integer(name: str, value: Any, low: int, high: int) -> None:
     if not isinstance(value, int | np.integer) or isinstance(value, bool):
         raise ValueError(f"{name} must be an integer, got {value!r}")
@@ -246,8 +269,9 @@ class FitResult:
         Parameters of the best epoch with validation data, else of the last one.
     last_params : pytree
         Parameters after the last epoch.
-    status : {"completed", "stopped", "diverged"}
-        Whether the budget was used up, patience ran out, or the loss became NaN.
+    status : {"completed", "stopped", "diverged", "running"}
+        Whether the budget was used up, patience ran out, or the loss became NaN; a
+        callback is also shown a fit that goes on.
     n_epochs, n_updates : int
         What was trained.
     best_epoch : int
@@ -256,6 +280,8 @@ class FitResult:
         Validation NLL (MSE for objectives selected by it) of that epoch.
     history : dict of str to array
         `epoch`, `train_loss`, `validation_nll`, `validation_mse`, by evaluation.
+    snapshots : dict of int to pytree
+        Parameters by the number of updates, as far as training came.
     """
 
     net: _loop.Net
@@ -269,6 +295,24 @@ class FitResult:
     best_epoch: int
     best_score: float
     history: dict[str, npt.NDArray[Any]] = field(repr=False)
+    snapshots: dict[int, Any] = field(repr=False, default_factory=dict)
+
+    def at(self, update: int) -> FitResult:
+        """Return the result with the parameters of a snapshot."""
+        if update not in self.snapshots:
+            taken = ", ".join(map(str, self.snapshots)) or "none"
+            raise ValueError(
+                f"there is no snapshot of update {update}, only of: {taken}"
+            )
+        return replace(self, params=self.snapshots[update])
+
+    def features(self, x: Any) -> jnp.ndarray:
+        """Return the activations of the last hidden layer, ``(n, n_units)``.
+
+        A function of JAX, to be differentiated by `x`; see
+        :func:`betanll.diagnostics.feature_jacobians`.
+        """
+        return self.net.features(self.params, jnp.asarray(x).T).T
 
     def predict(self, x: Any) -> Distribution:
         """Return the predictive distribution, of shape ``(n, n_targets)``.
@@ -285,6 +329,7 @@ class FitResult:
 
 
 _STATUS_NAMES = {
+    _loop.RUNNING: "running",
     _loop.COMPLETED: "completed",
     _loop.STOPPED: "stopped",
     _loop.DIVERGED: "diverged",
@@ -300,6 +345,7 @@ def result_of(
         for params in (state.params, state.best_params)
     )
     is_finite = bool(np.all(np.isfinite(state.params)))
+    kept = np.asarray(state.snapshots.params)[: int(state.snapshots.n_taken)]
     return FitResult(
         net=fit.task.net,
         objective=fit.objective,
@@ -312,4 +358,8 @@ def result_of(
         best_epoch=int(state.best_epoch),
         best_score=float(state.best_score),
         history=history,
+        snapshots={
+            int(update): _loop.unpack(fit.program, fit.objective, params)["net"]
+            for update, params in zip(fit.task.snapshots, kept, strict=False)
+        },
     )

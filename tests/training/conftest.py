@@ -1,0 +1,59 @@
+"""A plain training loop to compare the compiled one with."""
+
+import jax
+import jax.numpy as jnp
+import optax
+import pytest
+
+from betanll import losses
+from betanll.training import _loop, _shuffle
+from betanll.training._task import prepare
+
+
+def reference_fit(task, n_epochs):
+    trained = []
+    prepared = prepare(task)
+    params = _loop.unpack(prepared.program, prepared.objective, prepared.start().params)
+    run_key = jax.random.split(jax.random.key(task.seed))[1]
+    shuffle_key, _ = jax.random.split(run_key)
+    grid = _shuffle.grid_for(len(task.x))
+    lattice = _shuffle.lattice_for(grid, len(task.x))
+    optimizer = optax.adam(task.optimizer.learning_rate)
+    state = optimizer.init(params)
+
+    @jax.jit
+    def step(params, state, x, y, beta):
+        def loss(params):
+            raw = task.net.apply(params["net"], x.T)
+            mean, variance = prepared.objective.parameters(raw[:, None])
+            return jnp.mean(losses.beta_nll(mean, variance, y.T, beta=beta))
+
+        gradient = jax.grad(loss)(params)
+        with jax.numpy_dtype_promotion("standard"):
+            updates, state = optimizer.update(gradient, state)
+        return optax.apply_updates(params, updates), state
+
+    start, end = task.objective.beta
+    n_batches = len(task.x) // task.batch_size
+    for epoch in range(n_epochs):
+        key = jax.random.fold_in(shuffle_key, epoch)
+        order = _shuffle.permuted(_shuffle.round_keys(key), grid, lattice)
+        for i in range(n_batches):
+            rows = order[i * task.batch_size : (i + 1) * task.batch_size]
+            progress = (epoch * n_batches + i) / (task.max_epochs * n_batches)
+            beta = start + (end - start) * progress
+            params, state = step(
+                params,
+                state,
+                jnp.asarray(task.x)[rows],
+                jnp.asarray(task.y)[rows],
+                beta,
+            )
+            trained.append(params["net"])
+    return trained
+
+
+@pytest.fixture(scope="session")
+def plain_loop():
+    """The same training with optax on a pytree: network parameters of each update."""
+    return reference_fit
