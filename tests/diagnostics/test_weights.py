@@ -10,6 +10,7 @@ from betanll.diagnostics import (
     effective_sampling_probabilities,
     log_variance_spread,
     oracle_sampling_probabilities,
+    starved_fraction,
 )
 
 
@@ -88,6 +89,26 @@ def test_wrong_arguments_raise():
     for beta in (np.nan, np.inf):
         with pytest.raises(ValueError, match="beta must be finite"):
             effective_sampling_probabilities([1.0], beta)
+
+
+def test_starved_share_by_hand():
+    # Weights 1, 1, 1, 1/100: the mean is 0.7525, a twentieth of it 0.0376.
+    assert starved_fraction([1.0, 1.0, 1.0, 100.0], 0.0) == 0.25
+    assert starved_fraction([1.0, 1.0, 1.0, 100.0], 0.0, below=0.01) == 0
+    assert starved_fraction([1.0, 1.0, 1.0, 100.0], 0.5) == 0
+    assert starved_fraction([1.0, 1.0, 1.0, 100.0], 0.5, below=0.2) == 0.25
+    # Above 1, samples of small variance are the ones that are ignored.
+    assert starved_fraction([1.0, 100.0, 100.0, 100.0], 2.0) == 0.25
+    # Outputs by themselves, in any unit.
+    variance = np.array([[1.0, 1e9], [1.0, 1e9], [1.0, 1e9], [100.0, 1e9]])
+    assert starved_fraction(variance, 0.0) == 0.125
+    assert starved_fraction(variance, 1.0) == 0
+
+
+def test_wrong_thresholds_raise():
+    for below in (0.0, 1.0, np.nan):
+        with pytest.raises(ValueError, match=r"below must be in \(0, 1\)"):
+            starved_fraction([1.0], 0.0, below=below)
 
 
 def test_oracle_probabilities_are_those_of_squared_residuals():

@@ -1,7 +1,11 @@
-"""Why a prediction is as good or as bad as it is: pure functions on arrays."""
+"""Why a prediction is as good or as bad as it is: functions on arrays, and a monitor.
+
+The functions are pure; :class:`PitfallMonitor` follows a training run.
+"""
 
 from betanll.diagnostics._calibration import calibration_curve, calibration_error, pit
 from betanll.diagnostics._jacobian import feature_jacobians, jacobian_variance
+from betanll.diagnostics._monitor import PitfallMonitor, PitfallWarning
 from betanll.diagnostics._residuals import LogResidualHistogram, log_residual_histogram
 from betanll.diagnostics._weights import (
     BetaTradeoff,
@@ -10,12 +14,15 @@ from betanll.diagnostics._weights import (
     effective_sampling_probabilities,
     log_variance_spread,
     oracle_sampling_probabilities,
+    starved_fraction,
 )
 from betanll.metrics import interval_coverage, mean_squared_z
 
 __all__ = [
     "BetaTradeoff",
     "LogResidualHistogram",
+    "PitfallMonitor",
+    "PitfallWarning",
     "beta_tradeoff",
     "calibration_curve",
     "calibration_error",
@@ -29,4 +36,5 @@ __all__ = [
     "mean_squared_z",
     "oracle_sampling_probabilities",
     "pit",
+    "starved_fraction",
 ]

@@ -79,6 +79,33 @@ def effective_sample_fraction(variance: ArrayLike, beta: float) -> float:
     return float(np.mean(n_effective) / len(probabilities))
 
 
+def starved_fraction(variance: ArrayLike, beta: float, below: float = 0.05) -> float:
+    """Return the share of samples that training with this beta all but ignores.
+
+    A sample is starved if its effective sampling probability is less than `below`
+    times the uniform one, 1 / n. The share is taken for each output and averaged.
+    During training, :class:`PitfallMonitor` follows it.
+
+    Parameters
+    ----------
+    variance : array of shape (n,) or (n, d)
+        Predicted variances, positive and finite.
+    beta : float
+    below : float, default=0.05
+
+    Examples
+    --------
+    >>> starved_fraction([0.01, 0.01, 0.01, 1.0], beta=0.0)
+    0.25
+    >>> starved_fraction([0.01, 0.01, 0.01, 1.0], beta=0.5)
+    0.0
+    """
+    if not 0 < below < 1:
+        raise ValueError(f"below must be in (0, 1), got {below}")
+    probabilities = effective_sampling_probabilities(variance, beta)
+    return float(np.mean(probabilities * len(probabilities) < below))
+
+
 def oracle_sampling_probabilities(residual: ArrayLike, floor: float = 1e-8) -> Array:
     """Return the sampling probabilities if each variance were the squared residual.
 

@@ -20,6 +20,7 @@ except ModuleNotFoundError as error:
         'betanll.torch needs PyTorch: pip install "betanll[torch]"'
     ) from None
 
+from betanll.diagnostics import PitfallMonitor
 from betanll.torch._export import RegressorModule
 from betanll.torch._heads import GaussianHead, StudentTHead
 from betanll.torch._losses import (
@@ -38,6 +39,7 @@ __all__ = [
     "GaussianHead",
     "MomentMatchingLoss",
     "NaturalGaussianNLLLoss",
+    "PitfallMonitor",
     "RegressorModule",
     "StudentTHead",
     "StudentTNLLLoss",
