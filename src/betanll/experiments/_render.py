@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pandas as pd
-from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from betanll._files import written_atomically
+from betanll._pages import environment
 from betanll._version import __version__
 from betanll.experiments._paper_uci import Mark, paper_ties
 from betanll.experiments._uci_pages import (
@@ -111,26 +111,15 @@ def render_csv(artefact: str, cells: Sequence[Cell], *, preset: str) -> str:
 
 def render_markdown(page: Page) -> str:
     """Return the page as Markdown, a table for each dataset."""
-    environment = _environment(autoescape=False)
-    environment.filters.update(marked=_marked_markdown, plain=_escaped_markdown)
-    return environment.get_template("uci_table.md").render(page=page)
+    templates = environment("betanll.experiments", autoescape=False)
+    templates.filters.update(marked=_marked_markdown, plain=_escaped_markdown)
+    return templates.get_template("uci_table.md").render(page=page)
 
 
 def render_html(page: Page) -> str:
     """Return the page as one HTML document without scripts or outside requests."""
-    template = _environment(autoescape=True).get_template("uci_table.html")
+    template = environment("betanll.experiments").get_template("uci_table.html")
     return template.render(page=page, version=__version__)
-
-
-def _environment(*, autoescape: bool) -> Environment:
-    return Environment(
-        loader=PackageLoader("betanll.experiments"),
-        autoescape=autoescape,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        undefined=StrictUndefined,
-    )
 
 
 def _marked_markdown(text: str, mark: Mark) -> str:

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
+from betanll._pages import environment
 from betanll._version import __version__
 from betanll.reports import _figures
 from betanll.reports._report import LEVEL, FitReport, TargetResult
@@ -27,21 +27,21 @@ from betanll.reports._words import (
 MAX_TARGETS = 6
 
 
-class _Plot(NamedTuple):
+class Plot(NamedTuple):
     title: str
     svg: Markup
     caption: str
 
 
-class _Ink:
+class Ink:
     """Draws figures with numbered ids."""
 
     def __init__(self) -> None:
         self._numbers = itertools.count(1)
 
-    def __call__(self, title: str, figure: Figure, label: str, caption: str) -> _Plot:
+    def __call__(self, title: str, figure: Figure, label: str, caption: str) -> Plot:
         svg = inline_svg(figure, prefix=f"f{next(self._numbers)}", label=label)
-        return _Plot(title, svg, caption)
+        return Plot(title, svg, caption)
 
 
 def render_report(report: FitReport) -> str:
@@ -84,16 +84,10 @@ def render_report(report: FitReport) -> str:
     >>> html.splitlines()[0]
     '<!doctype html>'
     """
-    ink = _Ink()
+    ink = Ink()
     results = [TargetResult(report, i) for i in range(len(report.target_names))]
-    environment = Environment(
-        loader=PackageLoader("betanll.reports"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=StrictUndefined,
-    )
-    return environment.get_template("report.html").render(
+    template = environment("betanll.reports").get_template("report.html")
+    return template.render(
         report=report,
         introduction=[
             ink(panel.title, panel.figure, panel.title, panel.text)
@@ -141,7 +135,7 @@ def _overview(results: list[TargetResult]) -> list[tuple[str, list[str]]]:
     return rows
 
 
-def _target_plots(ink: _Ink, result: TargetResult) -> list[_Plot]:
+def _target_plots(ink: Ink, result: TargetResult) -> list[Plot]:
     if not result.n:
         return []
     count, total = count_of_hundred(result.n_inside, result.n)
@@ -233,7 +227,7 @@ _CURVES: dict[str, tuple[str, str, Callable[[np.ndarray], np.ndarray], str]] = {
 }
 
 
-def _curves(ink: _Ink, report: FitReport) -> list[_Plot]:
+def _curves(ink: Ink, report: FitReport) -> list[Plot]:
     plots = []
     for key, (title, ylabel, transform, caption) in _CURVES.items():
         values = np.asarray(report.history.get(key, ()), np.float64)
