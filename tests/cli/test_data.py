@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from betanll.datasets import UCI_NAMES, load_uci, sine
+from betanll.datasets import UCI_NAMES, heteroscedastic_sine, load_uci, sine
 
 
 @pytest.fixture(autouse=True)
@@ -186,3 +186,14 @@ def test_generate_sine(run, refused, tmp_path):
     assert "'--seed'" in refused(
         *("data", "generate", "sine", "--out", out, "--seed", "-1")
     )
+
+
+def test_generate_heteroscedastic_sine(run, tmp_path):
+    out = tmp_path / "growing.csv"
+    command = ("data", "generate", "heteroscedastic-sine", "--out", out)
+    outcome = run(*command, "--seed", "3")
+    assert (outcome.code, outcome.out) == (0, f"500 rows: {out}\n")
+    table = np.loadtxt(out, delimiter=",", skiprows=1)
+    np.testing.assert_array_equal(table, np.hstack(heteroscedastic_sine(seed=3)))
+    assert run(*command, "--rows", 20).out == f"20 rows: {out}\n"
+    assert "sine, heteroscedastic-sine" in run("data", "list").out

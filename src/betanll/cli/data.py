@@ -15,6 +15,9 @@ _data_dir = click.option(
     help="Folder of the data.  [default: $BETANLL_DATA, else the user's cache]",
 )
 
+# With their usual numbers of rows; spelt out, because --help must be fast.
+_GENERATED = {"sine": 1000, "heteroscedastic-sine": 500}
+
 
 @click.group("data")
 def command() -> None:
@@ -39,7 +42,7 @@ def list_(data_dir: Path | None) -> None:
             f"  {here:6}{', '.join(target[2:] for target in facts.targets)}"
         )
     click.echo(f"\nFolder: {folder / 'uci'}")
-    click.echo("To be generated: sine")
+    click.echo(f"To be generated: {', '.join(_GENERATED)}")
 
 
 @command.command()
@@ -118,14 +121,18 @@ def _wanted(names: tuple[str, ...], known: tuple[str, ...]) -> list[str]:
 
 
 @command.command()
-@click.argument("name", type=click.Choice(["sine"]))
+@click.argument("name", type=click.Choice(list(_GENERATED)))
 @click.option(
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),
     required=True,
     help="CSV file to write, perhaps compressed (.csv.gz).",
 )
-@click.option("--rows", type=click.IntRange(min=2), default=1000, show_default=True)
+@click.option(
+    "--rows",
+    type=click.IntRange(min=2),
+    help="[default: 1000 for sine, 500 for heteroscedastic-sine]",
+)
 @click.option(
     "--seed",
     type=click.IntRange(min=0),
@@ -133,24 +140,27 @@ def _wanted(names: tuple[str, ...], known: tuple[str, ...]) -> list[str]:
     show_default=True,
     help="Of the noise.",
 )
-def generate(name: str, out: Path, rows: int, seed: int) -> None:
+def generate(name: str, out: Path, rows: int | None, seed: int) -> None:
     """Write synthetic data as a table with the columns x and y.
 
     sine: the curve on which the Gaussian likelihood gets stuck.
+
+    heteroscedastic-sine: a curve whose noise grows with x.
     """
     import numpy as np
 
     from betanll._files import written_atomically
-    from betanll.datasets import sine
+    from betanll.datasets import heteroscedastic_sine, sine
 
     if not out.name.endswith((".csv", ".csv.gz")):
         raise click.UsageError(f"--out must end in .csv or .csv.gz, got {out}")
     check_file(out)
-    x, y = sine(rows, seed=seed)
+    draw = {"sine": sine, "heteroscedastic-sine": heteroscedastic_sine}[name]
+    x, y = draw(rows or _GENERATED[name], seed=seed)
     lines = [f"{a!r},{b!r}" for a, b in np.hstack([x, y]).tolist()]
     content = "\n".join(["x,y", *lines, ""]).encode()
     if out.suffix == ".gz":
         content = gzip.compress(content, mtime=0)
     with naming(out), written_atomically(out) as temporary:
         temporary.write_bytes(content)
-    click.echo(f"{rows} rows: {out}")
+    click.echo(f"{len(x)} rows: {out}")

@@ -12,9 +12,14 @@ from betanll.cli._options import objective_and_beta
 
 if TYPE_CHECKING:
     from betanll.experiments import Method
-    from betanll.sweeps import Store, Task
+    from betanll.sweeps import Store, SweepReport, Task
 
-_ARTEFACTS = ("table1", "tableS1", "tableS2")
+# Spelt out, because --help must not import JAX; a test compares it with the library.
+_TABLES = ("table1", "tableS1", "tableS2")
+_FIGURES = (
+    *("fig1", "fig3", "fig4", "fig5", "fig7", "fig8"),
+    *("figS1", "figS2", "figS3"),
+)
 
 
 def _method(text: str) -> tuple[str, float | None]:
@@ -30,13 +35,20 @@ def _number(text: str) -> float:
 
 
 @click.command()
-@click.argument("artefacts", nargs=-1, required=True, type=click.Choice(_ARTEFACTS))
+@click.argument(
+    "artefacts",
+    nargs=-1,
+    required=True,
+    type=click.Choice([*_TABLES, *_FIGURES]),
+    metavar="ARTEFACT...",
+)
 @click.option(
     "--preset",
     type=click.Choice(["smoke", "laptop", "paper"]),
     default="laptop",
     show_default=True,
-    help="smoke: seconds, tiny trainings; laptop: 5 splits; paper: everything.",
+    help="smoke: tiny trainings; laptop: fewer splits and seeds, shorter trainings for "
+    "figures; paper: everything.",
 )
 @click.option(
     "--method",
@@ -44,27 +56,28 @@ def _number(text: str) -> float:
     type=_method,
     multiple=True,
     metavar="NAME",
-    help="Objective, such as mse or beta-nll:0.5; beta-nll alone means the five of the "
-    "paper. May be repeated.  [default: the twelve of the paper]",
+    help="For tables: objective, such as mse or beta-nll:0.5; beta-nll alone means the "
+    "five of the paper. May be repeated.  [default: the twelve of the paper]",
 )
 @click.option(
     "--dataset",
     "datasets",
     multiple=True,
     metavar="NAME",
-    help="UCI set; may be repeated.  [default: all twelve]",
+    help="For tables: UCI set; may be repeated.  [default: all twelve]",
 )
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
-    default=Path("betanll-uci"),
+    default=Path("betanll-results"),
     show_default=True,
-    help="Folder for runs.csv, the tables and the store of results.",
+    help="Folder for tables, figures, their numbers and the store of results.",
 )
 @click.option(
     "--data-dir",
     type=click.Path(path_type=Path),
-    help="Folder of the data.  [default: $BETANLL_DATA or the user's cache]",
+    help="For tables: folder of the data.  [default: $BETANLL_DATA, else the user's "
+    "cache]",
 )
 @click.option(
     "--workers",
@@ -98,66 +111,105 @@ def command(
     exported: Path | None,
     retry_failed: bool,
 ) -> None:
-    """Compute ARTEFACTS of the paper: table1, tableS1, tableS2.
+    """Compute tables and figures of the paper.
 
-    Results are stored one by one. The same command goes on where it stopped.
+    Tables: table1, tableS1, tableS2. Figures: fig1, fig3, fig4, fig5, fig7, fig8,
+    figS1, figS2, figS3. Results are stored one by one. The same command goes on where
+    it stopped.
     """
     from betanll._files import check_writable
-    from betanll.datasets import UCI_NAMES, load_uci
-    from betanll.experiments import write_tables
-    from betanll.experiments._uci import uci_tasks
-    from betanll.sweeps import Store, run_sweep
+    from betanll.experiments import figure_tasks, write_figures, write_tables
+    from betanll.sweeps import Store
 
+    tables = [name for name in dict.fromkeys(artefacts) if name in _TABLES]
+    figures = [name for name in dict.fromkeys(artefacts) if name in _FIGURES]
+    if not tables:
+        _refuse_options_of_tables(methods, datasets, data_dir)
     check_writable(out)
-    if data_dir is not None:
-        # Workers inherit it; where the data is does not belong to a task.
-        os.environ["BETANLL_DATA"] = str(data_dir.resolve())
-    chosen = datasets or UCI_NAMES
-    for name in dict.fromkeys(chosen):
-        load_uci(name)
-    tasks = uci_tasks(preset, methods=_methods(methods), datasets=dict.fromkeys(chosen))
+    of_tables = _table_tasks(preset, methods, datasets, data_dir) if tables else []
+    tasks = list(dict.fromkeys([*of_tables, *figure_tasks(figures, preset)]))
     with Store(out / "sweep.db") as store:
         if imported is not None:
             click.echo(f"{store.import_csv(imported)} new results from {imported}")
         if retry_failed:
             store.forget_failures()
         try:
-            report = run_sweep(
-                tasks,
-                store,
-                n_workers=workers,
-                scheduler=scheduler,
-                progress=True,
-            )
-        except KeyboardInterrupt:
-            done = store.done()
-            n_done = sum(task.key in done for task in tasks)
-            click.echo(
-                f"\nStopped with {n_done} of {len(tasks)} results stored in "
-                f"{store.path}; the same command goes on from there.",
-                err=True,
-            )
-            raise
+            report = _run(tasks, store, workers, scheduler)
         finally:
             if exported is not None:
                 store.export_csv(exported)
-        if report.n_given_up:
-            missing = {task.key for task in tasks} - store.done()
-            task, text = [(t, e) for t, e in store.failures() if t.key in missing][-1]
-            reason = text.strip().rpartition("\n")[2]
-            click.echo(
-                f"{report.n_given_up} tasks were given up after three attempts, the "
-                f"last one with: {reason} ({dict(task.settings)})",
-                err=True,
-            )
-        runs = _write_runs(store, tasks, out / "runs.csv")
-    paths = write_tables(runs, out, artefacts, preset=preset)
+        paths = []
+        if tables:
+            runs = _write_runs(store, of_tables, out / "runs.csv")
+            paths += [out / "runs.csv", *write_tables(runs, out, tables, preset=preset)]
+        if figures:
+            paths += write_figures(store, out, figures, preset=preset)
     click.echo(
         f"{report.n_done} tasks in {report.seconds:.0f} s; "
         f"{report.n_before} had results before."
     )
-    for path in (out / "runs.csv", *paths):
+    for path in paths:
         click.echo(str(path))
+
+
+def _refuse_options_of_tables(methods: Any, datasets: Any, data_dir: Any) -> None:
+    given = {"--method": methods, "--dataset": datasets, "--data-dir": data_dir}
+    names = [name for name, value in given.items() if value]
+    if names:
+        concern = "concerns" if len(names) == 1 else "concern"
+        raise click.UsageError(
+            f"{' and '.join(names)} only {concern} tables, and none is asked for."
+        )
+
+
+def _table_tasks(
+    preset: str,
+    methods: tuple[tuple[str, float | None], ...],
+    datasets: tuple[str, ...],
+    data_dir: Path | None,
+) -> list[Task]:
+    """Return the tasks of tables after a look whether their data is here."""
+    from betanll.datasets import UCI_NAMES, load_uci
+    from betanll.experiments._uci import uci_tasks
+
+    if data_dir is not None:
+        # Workers inherit it; where the data is does not belong to a task.
+        os.environ["BETANLL_DATA"] = str(data_dir.resolve())
+    chosen = dict.fromkeys(datasets or UCI_NAMES)
+    for name in chosen:
+        load_uci(name)
+    return uci_tasks(preset, methods=_methods(methods), datasets=chosen)
+
+
+def _run(
+    tasks: list[Task], store: Store, workers: int | None, scheduler: str | None
+) -> SweepReport:
+    """Run what has no result, and say what is missing."""
+    from betanll.sweeps import run_sweep
+
+    try:
+        report = run_sweep(
+            tasks, store, n_workers=workers, scheduler=scheduler, progress=True
+        )
+    except KeyboardInterrupt:
+        done = store.done()
+        n_done = sum(task.key in done for task in tasks)
+        click.echo(
+            f"\nStopped with {n_done} of {len(tasks)} results stored in "
+            f"{store.path}; the same command goes on from there.",
+            err=True,
+        )
+        raise
+    if report.n_given_up:
+        missing = {task.key for task in tasks} - store.done()
+        task, text = [(t, e) for t, e in store.failures() if t.key in missing][-1]
+        reason = text.strip().rpartition("\n")[2]
+        click.echo(
+            f"{report.n_given_up} tasks were given up after three attempts, the "
+            f"last one with: {reason} ({dict(task.settings)})",
+            err=True,
+        )
+    return report
 
 
 def _methods(chosen: tuple[tuple[str, float | None], ...]) -> list[Method]:

@@ -1,7 +1,13 @@
 """Data of the paper's experiments."""
 
 from betanll.datasets._directory import DataError, data_directory
-from betanll.datasets._synthetic import SINE_NOISE, Samples, sine
+from betanll.datasets._synthetic import (
+    SINE_NOISE,
+    Samples,
+    heteroscedastic_sine,
+    heteroscedastic_sine_truth,
+    sine,
+)
 from betanll.datasets._uci import UCITable, load_uci
 from betanll.datasets._uci_download import download_uci
 from betanll.datasets._uci_facts import UCI_NAMES
@@ -14,6 +20,8 @@ __all__ = [
     "UCITable",
     "data_directory",
     "download_uci",
+    "heteroscedastic_sine",
+    "heteroscedastic_sine_truth",
     "load_uci",
     "sine",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from betanll.experiments._figures import figure_tasks, write_figures
 from betanll.experiments._ks import ks_marks
 from betanll.experiments._paper_uci import Method, PaperCell
 from betanll.experiments._render import write_tables
@@ -21,8 +22,10 @@ __all__ = [
     "PaperCell",
     "compare_with_paper",
     "count_agreement",
+    "figure_tasks",
     "ks_marks",
     "read_runs",
     "summarise",
+    "write_figures",
     "write_tables",
 ]

@@ -1,0 +1,159 @@
+"""The figures of the paper: which tasks they need, and where they are written."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import os
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from betanll._files import written_atomically
+from betanll.experiments._sine import curve_tasks, first_nll_task, further_nll_tasks
+from betanll.experiments._sine_grid import grid_tasks, optimizer_tasks
+from betanll.experiments._sine_heteroscedastic import heteroscedastic_tasks
+from betanll.sweeps import Store, Task
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from betanll.experiments._drawing import Drawing
+
+_PIXELS_PER_INCH = 150
+_NO_DATE = {"Date": None}
+
+
+class _Artefact(NamedTuple):
+    tasks: Callable[[str], list[Task]]
+    module: str
+
+
+# Drawing is imported when it is needed: workers, which import this, do without it.
+FIGURES = {
+    "fig1": _Artefact(curve_tasks, "_sine_figures"),
+    "fig3": _Artefact(first_nll_task, "_sine_figures"),
+    "fig4": _Artefact(first_nll_task, "_sine_figures"),
+    "fig5": _Artefact(first_nll_task, "_sine_figures"),
+    "fig7": _Artefact(grid_tasks, "_sine_grid_figures"),
+    "fig8": _Artefact(heteroscedastic_tasks, "_sine_heteroscedastic_figures"),
+    "figS1": _Artefact(further_nll_tasks, "_sine_figures"),
+    "figS2": _Artefact(optimizer_tasks, "_sine_grid_figures"),
+    "figS3": _Artefact(grid_tasks, "_sine_grid_figures"),
+}
+
+
+def figure_tasks(artefacts: Iterable[str], preset: str) -> list[Task]:
+    """Return the trainings behind figures, each once.
+
+    Parameters
+    ----------
+    artefacts : iterable of str
+        Among ``fig1 fig3 fig4 fig5 fig7 fig8 figS1 figS2 figS3``.
+    preset : {"smoke", "laptop", "paper"}
+
+    Examples
+    --------
+    >>> len(figure_tasks(["fig1"], "paper"))
+    40
+    >>> len(figure_tasks(["fig1", "fig3", "fig4", "fig5", "figS1"], "paper"))
+    40
+    """
+    tasks = [task for name in artefacts for task in _artefact(name).tasks(preset)]
+    return list(dict.fromkeys(tasks))
+
+
+def write_figures(
+    results: Store | Iterable[dict[str, Any]],
+    folder: str | os.PathLike[str],
+    artefacts: Sequence[str] = tuple(FIGURES),
+    *,
+    preset: str,
+) -> list[Path]:
+    """Draw figures of the paper.
+
+    Each is written as PNG and SVG, with the numbers behind it as CSV beside it. A line
+    below the figure says what was run shorter than in the paper.
+
+    Parameters
+    ----------
+    results : Store or iterable of dict
+        A store of results, or the rows of tasks. Those that do not belong to the preset
+        are left out.
+    folder : path
+        Made if it does not exist. Files of the same names are replaced.
+    artefacts : sequence of str
+        As in :func:`figure_tasks`.
+    preset : {"smoke", "laptop", "paper"}
+
+    Returns
+    -------
+    list of Path
+        The files, for example ``fig1.png``, ``fig1.svg`` and ``fig1.csv``.
+
+    Raises
+    ------
+    ValueError
+        If a figure is unknown or has no result at all; nothing is written then.
+    """
+    given = results if isinstance(results, Store) else list(results)
+    contents: dict[str, bytes] = {}
+    for name in dict.fromkeys(artefacts):
+        rows = _rows_of(given, figure_tasks([name], preset))
+        if not rows:
+            raise ValueError(f"no task of {name} has a result, so it cannot be drawn")
+        contents |= _files(name, rows, preset)
+    paths = []
+    for file, content in contents.items():
+        path = Path(folder) / file
+        with written_atomically(path) as temporary:
+            temporary.write_bytes(content)
+        paths.append(path)
+    return paths
+
+
+def _artefact(name: str) -> _Artefact:
+    if name not in FIGURES:
+        raise ValueError(f"artefacts must be among {', '.join(FIGURES)}, got {name!r}")
+    return FIGURES[name]
+
+
+def _rows_of(
+    results: Store | list[dict[str, Any]], tasks: Sequence[Task]
+) -> list[dict[str, Any]]:
+    if isinstance(results, Store):
+        return results.rows(tasks)
+    wanted = {task.settings for task in tasks}
+    names = {tuple(name for name, _ in settings) for settings in wanted}
+    # A row repeats the settings of its task.
+    return [
+        row
+        for row in results
+        if any(tuple((n, row.get(n)) for n in these) in wanted for these in names)
+    ]
+
+
+def _files(name: str, rows: list[dict[str, Any]], preset: str) -> dict[str, bytes]:
+    from betanll.reports._style import report_style
+
+    module = importlib.import_module(f"betanll.experiments.{_artefact(name).module}")
+    with report_style():
+        drawing: Drawing = getattr(module, name)(rows, preset)
+        files = {
+            f"{name}.png": _rendered(drawing.figure, "png", {}),
+            f"{name}.svg": _rendered(drawing.figure, "svg", _NO_DATE),
+        }
+    for end, table in drawing.tables.items():
+        text = table.to_csv(index=False, float_format="%.6g", lineterminator="\n")
+        files[f"{name}{end}.csv"] = text.encode()
+    return files
+
+
+def _rendered(figure: Figure, form: str, metadata: dict[str, Any]) -> bytes:
+    import matplotlib
+
+    buffer = io.BytesIO()
+    # The same figure has the same bytes.
+    with matplotlib.rc_context({"svg.hashsalt": "betanll"}):
+        figure.savefig(buffer, format=form, dpi=_PIXELS_PER_INCH, metadata=metadata)
+    return buffer.getvalue()

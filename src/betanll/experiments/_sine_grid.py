@@ -1,0 +1,185 @@
+"""Many short trainings on the sine: does a choice of network, learning rate or
+optimiser avoid the trap? (figures 7, S2, S3)
+
+The paper gives neither the learning rates nor the settings of the optimisers.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from typing import Any, NamedTuple
+
+from betanll import metrics
+from betanll.datasets import sine
+from betanll.experiments._plain import plain
+from betanll.experiments._sine import (
+    BATCH_SIZE,
+    EVALUATION_SEED,
+    TRAIN_SEED,
+    predictive,
+)
+from betanll.nets import MLP
+from betanll.objectives import BetaNLL
+from betanll.sweeps import Task
+from betanll.training import SGD, Adam, Optimizer, RMSprop, epochs_for, fit
+
+FUNCTION = "betanll.experiments._sine_grid:train"
+OPTIMIZERS: dict[str, type[Optimizer]] = {
+    "adam": Adam,
+    "rmsprop": RMSprop,
+    "sgd": SGD,
+}
+#: Table S5: hidden layers of equal width.
+ARCHITECTURES = ("2x32", "2x64", "2x128", "3x128", "3x256")
+#: That of figure S2.
+OPTIMIZER_ARCHITECTURE = "2x128"
+BETAS = (0.0, 0.5, 1.0)
+LEARNING_RATES = (3e-5, 1e-4, 3e-4, 1e-3, 3e-3)
+SGD_LEARNING_RATES = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
+MOMENTA = (0.0, 0.9, 0.99)
+ADAM_COEFFICIENTS = tuple((b1, b2) for b1 in (0.5, 0.9) for b2 in (0.9, 0.99, 0.999))
+RMSPROP_DECAYS = (0.9, 0.99)
+
+
+class Preset(NamedTuple):
+    """Axes and lengths; every `step`-th learning rate is tried."""
+
+    grid_trials: int
+    grid_updates: int
+    optimizer_trials: int
+    optimizer_updates: int
+    architectures: tuple[str, ...] = ARCHITECTURES
+    step: int = 1
+
+    @property
+    def learning_rates(self) -> tuple[float, ...]:
+        return LEARNING_RATES[:: self.step]
+
+    @property
+    def sgd_learning_rates(self) -> tuple[float, ...]:
+        return SGD_LEARNING_RATES[:: self.step]
+
+
+PRESETS = {
+    "smoke": Preset(1, 100, 1, 100, ("2x32", "2x128"), step=4),
+    "laptop": Preset(1, 50_000, 1, 100_000),
+    "paper": Preset(3, 2_000_000, 3, 2_000_000),
+}
+
+
+def grid_tasks(preset: str) -> list[Task]:
+    """Return the tasks of figures 7 and S3, those of one network together.
+
+    Examples
+    --------
+    >>> len(grid_tasks("laptop")), len(grid_tasks("paper"))
+    (75, 225)
+    """
+    chosen = PRESETS[preset]
+    return [
+        _task(architecture, beta, Adam(rate), trial, chosen.grid_updates)
+        # The largest networks take longest: they begin.
+        for architecture in reversed(chosen.architectures)
+        for beta in BETAS
+        for rate in chosen.learning_rates
+        for trial in range(chosen.grid_trials)
+    ]
+
+
+def optimizer_tasks(preset: str) -> list[Task]:
+    """Return the tasks of figure S2.
+
+    Examples
+    --------
+    >>> len(optimizer_tasks("laptop")), len(optimizer_tasks("paper"))
+    (55, 165)
+    """
+    chosen = PRESETS[preset]
+    return [
+        _task(OPTIMIZER_ARCHITECTURE, 0.0, optimizer, trial, chosen.optimizer_updates)
+        for optimizer in [*sgd_settings(preset), *adaptive_settings(preset)]
+        for trial in range(chosen.optimizer_trials)
+    ]
+
+
+def sgd_settings(preset: str) -> list[Optimizer]:
+    """Return the cells of the left panel of figure S2."""
+    rates = PRESETS[preset].sgd_learning_rates
+    return [SGD(rate, momentum) for momentum in MOMENTA for rate in rates]
+
+
+def adaptive_settings(preset: str) -> list[Optimizer]:
+    """Return the cells of the right panel of figure S2."""
+    rates = PRESETS[preset].learning_rates
+    return [
+        *(Adam(rate, b1, b2) for b1, b2 in ADAM_COEFFICIENTS for rate in rates),
+        *(RMSprop(rate, decay) for decay in RMSPROP_DECAYS for rate in rates),
+    ]
+
+
+def settings_of(optimizer: Optimizer) -> dict[str, Any]:
+    """Return an optimiser as the settings of a task, all of them given."""
+    names = {cls: name for name, cls in OPTIMIZERS.items()}
+    fields: dict[str, Any] = dataclasses.asdict(optimizer)  # type: ignore[call-overload]
+    fields.pop("eps", None)
+    return {"optimizer": names[type(optimizer)], **fields}
+
+
+def _task(
+    architecture: str, beta: float, optimizer: Optimizer, trial: int, updates: int
+) -> Task:
+    return Task.of(
+        FUNCTION,
+        architecture=architecture,
+        beta=beta,
+        seed=trial,
+        updates=updates,
+        **settings_of(optimizer),
+    )
+
+
+def train(
+    *,
+    architecture: str,
+    beta: float,
+    seed: int,
+    updates: int,
+    optimizer: str,
+    **options: float,
+) -> list[dict[str, Any]]:
+    """Train once and evaluate the last parameters; None where they have diverged."""
+    started = time.perf_counter()
+    n_layers, width = map(int, architecture.split("x"))
+    x, y = sine(seed=TRAIN_SEED)
+    target = sine(seed=EVALUATION_SEED).y
+    result = fit(
+        MLP(1, (width,) * n_layers, activation="tanh"),
+        BetaNLL(beta),
+        x,
+        y,
+        optimizer=OPTIMIZERS[optimizer](**options),
+        batch_size=BATCH_SIZE,
+        max_epochs=epochs_for(updates, n_samples=len(x), batch_size=BATCH_SIZE),
+        seed=seed,
+    )
+    last = None
+    if result.status != "diverged":
+        last = predictive(result, result.last_params, x)
+    return [
+        {
+            "kind": "final",
+            "architecture": architecture,
+            "beta": beta,
+            "seed": seed,
+            "updates": updates,
+            "optimizer": optimizer,
+            **options,
+            "rmse": None if last is None else plain(metrics.rmse(last.mean, target)),
+            "nll": None
+            if last is None
+            else plain(-metrics.log_likelihood(last, target)),
+            "status": result.status,
+            "seconds": time.perf_counter() - started,
+        }
+    ]

@@ -1,0 +1,116 @@
+"""``betanll reproduce`` with figures, which need no data."""
+
+import pytest
+
+from betanll.cli import reproduce
+from betanll.experiments import Method, figure_tasks
+from betanll.experiments._figures import FIGURES
+from betanll.experiments._render import TITLES
+from betanll.experiments._uci import uci_tasks
+from betanll.sweeps import Store, SweepReport
+
+FIG7 = ("reproduce", "fig7", "--preset", "smoke")
+
+
+@pytest.fixture(autouse=True)
+def _no_data(tmp_path, monkeypatch):
+    monkeypatch.setenv("BETANLL_DATA", str(tmp_path / "nothing"))
+
+
+@pytest.fixture
+def sweep(monkeypatch):
+    """Replaces the engine by made-up rows; the calls of it, as lists of tasks."""
+    calls = []
+
+    def run_sweep(tasks, store, **options):
+        calls.append(tasks)
+        for task in tasks:
+            store.add_result(task, [row_of(task)], seconds=0.1)
+        return SweepReport(len(tasks), 0, 0, 0, 1.0)
+
+    monkeypatch.setattr("betanll.sweeps.run_sweep", run_sweep)
+    return calls
+
+
+def row_of(task):
+    settings = dict(task.settings)
+    if "split" in settings:
+        return {**settings, "log_likelihood": -1.0, "rmse": 1.0}
+    return {"kind": "final", **settings, "rmse": 0.1, "nll": None}
+
+
+def test_names_are_those_of_the_library():
+    assert tuple(FIGURES) == reproduce._FIGURES
+    assert sorted(TITLES) == sorted(reproduce._TABLES)
+
+
+def test_figures_without_any_data(run, sweep, tmp_path):
+    out = tmp_path / "out"
+    outcome = run(*FIG7, "figS3", "fig7", "--out", out)
+    assert outcome.code == 0, outcome
+    (tasks,) = sweep
+    assert tasks == figure_tasks(["fig7"], "smoke")
+    written = [
+        f"{name}.{end}" for name in ("fig7", "figS3") for end in ("png", "svg", "csv")
+    ]
+    assert outcome.out.splitlines() == [
+        "12 tasks in 1 s; 0 had results before.",
+        *(str(out / name) for name in written),
+    ]
+    assert {path.name for path in out.iterdir()} - {"sweep.db"} == set(written)
+
+
+def test_figures_and_tables_together(run, sweep, data_dir, tmp_path, monkeypatch):
+    monkeypatch.setenv("BETANLL_DATA", str(data_dir))
+    options = ("--dataset", "yacht", "--method", "mse", "--out", tmp_path)
+    outcome = run(*FIG7, "tableS2", *options)
+    assert outcome.code == 0, outcome
+    (tasks,) = sweep
+    of_tables = uci_tasks("smoke", methods=[Method("mse")], datasets=["yacht"])
+    assert tasks == [*of_tables, *figure_tasks(["fig7"], "smoke")]
+    for name in ("runs.csv", "tableS2.html", "fig7.svg"):
+        assert (tmp_path / name).is_file()
+        assert str(tmp_path / name) in outcome.out
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--dataset", "yacht"], "--dataset only concerns tables"),
+        (
+            ["--method", "mse", "--data-dir", "."],
+            "--method and --data-dir only concern",
+        ),
+    ],
+)
+def test_options_of_tables_are_refused(refused, sweep, tmp_path, options, message):
+    out = tmp_path / "out"
+    assert message in refused(*FIG7, *options, "--out", out)
+    assert not sweep
+    assert not out.exists()
+
+
+def test_bad_input_is_refused(refused, sweep, tmp_path):
+    assert "'fig2' is not one of" in refused("reproduce", "fig2")
+    assert "'--preset'" in refused("reproduce", "fig1", "--preset", "huge")
+    # A table asks for its data before anything is computed, also beside a figure.
+    assert "is missing" in refused(*FIG7, "table1", "--out", tmp_path / "out")
+    assert not sweep
+
+
+def test_a_figure_without_results_is_told(refused, monkeypatch, tmp_path):
+    nothing = SweepReport(0, 0, 0, 0, 1.0)
+    monkeypatch.setattr("betanll.sweeps.run_sweep", lambda *_, **__: nothing)
+    assert "no task of fig7 has a result" in refused(*FIG7, "--out", tmp_path)
+
+
+@pytest.mark.cluster
+def test_workers_train_and_the_next_figure_needs_no_training(run, tmp_path):
+    options = ("--preset", "smoke", "--workers", 1, "--out", tmp_path)
+    outcome = run("reproduce", "fig3", *options)
+    assert outcome.code == 0, outcome
+    assert outcome.out.startswith("1 tasks in ")
+    outcome = run("reproduce", "fig4", "fig5", *options)
+    assert outcome.out.startswith("0 tasks in 0 s; 1 had results before.")
+    with Store(tmp_path / "sweep.db") as store:
+        assert len(store.done()) == 1
