@@ -81,3 +81,9 @@ def test_links_of_the_readme_exist():
     assert local
     for target in local:
         assert (README.parent / target).exists(), target
+
+
+def test_code_of_the_doctors_page_runs(capsys):
+    names = run(ROOT / "docs" / "doctor.md")
+    assert not names["diagnosis"].pitfall
+    assert capsys.readouterr().out.startswith("No: likelihood training")

@@ -17,6 +17,7 @@ _MODULES = (
     "datasets",
     "diagnostics",
     "distributions",
+    "doctor",
     "estimators",
     "experiments",
     "losses",
@@ -34,6 +35,7 @@ _NAMES = {
     "HeteroscedasticRegressor": "estimators",
     "IntervalDisplay": "reports",
     "ResidualDisplay": "reports",
+    "diagnose": "doctor",
 }
 
 __all__ = ["__version__", *_MODULES, *_NAMES]

@@ -17,8 +17,9 @@ _COMMANDS = {
     "compare": "Objectives side by side on your data, cross-validated.",
     "data": "The paper's data sets: list, download, generate.",
     "demo": "The pitfall and the cure, and a fit, with a report to open.",
+    "diagnose": "Does the likelihood starve points of your data? Which beta helps?",
     "fit": "Learn mean and spread from a table; writes a model and a report.",
-    "reproduce": "Tables of the paper, beside the paper's numbers.",
+    "reproduce": "Tables and figures of the paper, beside the paper's numbers.",
     "predict": "Mean, std and interval for each row of a table.",
 }
 

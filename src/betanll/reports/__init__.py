@@ -2,6 +2,7 @@
 
 from betanll.reports._assessment import findings_of, report_of
 from betanll.reports._calibration import CalibrationDisplay
+from betanll.reports._diagnosis import render_diagnosis
 from betanll.reports._intervals import IntervalDisplay
 from betanll.reports._render import render_report
 from betanll.reports._report import Finding, FitReport, Panel
@@ -16,6 +17,7 @@ __all__ = [
     "Panel",
     "ResidualDisplay",
     "findings_of",
+    "render_diagnosis",
     "render_report",
     "report_of",
     "sine_figure",

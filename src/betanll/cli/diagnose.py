@@ -1,0 +1,143 @@
+"""``betanll diagnose``: is the likelihood starving points of a user's table?"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from betanll.cli._options import (
+    layer_sizes,
+    read_table,
+    table_options,
+    training_rows,
+)
+from betanll.cli._output import check_file, command_line, naming
+
+
+@click.command()
+@table_options
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="HTML file for a report with figures.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print numbers for machines.")
+@click.option(
+    "--hidden",
+    type=layer_sizes,
+    default="128,128,128",
+    show_default=True,
+    metavar="SIZES",
+    help="Units of the hidden layers.",
+)
+@click.option(
+    "--learning-rate",
+    type=click.FloatRange(min=0, min_open=True),
+    default=2e-3,
+    show_default=True,
+    help="Of all trainings.",
+)
+@click.option(
+    "--max-updates",
+    type=click.IntRange(min=1),
+    default=20_000,
+    show_default=True,
+    help="Budget of one training.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**32 - 1),
+    default=0,
+    show_default=True,
+    help="Same seed, same result.",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    help="Trainings at a time.  [default: one for each core]",
+)
+def command(
+    data: Path,
+    targets: tuple[str, ...],
+    drop: tuple[str, ...],
+    ids: tuple[str, ...],
+    delimiter: str | None,
+    header: bool | None,
+    out: Path | None,
+    as_json: bool,
+    hidden: tuple[int, ...],
+    learning_rate: float,
+    max_updates: int,
+    seed: int,
+    jobs: int | None,
+) -> None:
+    """Tell whether likelihood training starves points of the table DATA.
+
+    The same network is trained with the likelihood, with two more betas and with the
+    squared error; held-out rows tell whether what the likelihood calls noise is
+    misfit.
+    """
+    from betanll._files import written_atomically
+    from betanll.doctor import diagnose
+    from betanll.doctor._diagnosis import MIN_ROWS
+    from betanll.doctor._trial import TrialSettings
+    from betanll.tables import TableError
+
+    if out is not None:
+        if out.suffix != ".html":
+            raise click.UsageError(f"--out must end in .html, got {out}")
+        check_file(out, data)
+    # Notes on the table must not get between the numbers for machines.
+    notes = sys.stderr if as_json else sys.stdout
+    with contextlib.redirect_stdout(notes):
+        frame = read_table(data, delimiter, header, ids)
+        frame, schema, y = training_rows(data, frame, targets, drop, ids)
+    if len(frame) < MIN_ROWS:
+        raise TableError(
+            f"{data} has {len(frame)} rows with a target; the doctor needs {MIN_ROWS}"
+        )
+    settings = TrialSettings(
+        hidden_sizes=hidden, learning_rate=learning_rate, max_updates=max_updates
+    )
+    diagnosis = diagnose(
+        settings,
+        schema.encode(frame),
+        y,
+        feature_names=schema.encoded_names,
+        random_state=seed,
+        n_jobs=jobs,
+        progress=True,
+    )
+    if out is not None:
+        from betanll.reports import render_diagnosis
+
+        html = render_diagnosis(
+            diagnosis,
+            title=f"Is the likelihood starving points of {data.name}?",
+            configuration={
+                "data": str(data),
+                "targets": ", ".join(schema.targets),
+                "rows": f"{diagnosis.n_rows}, of which {diagnosis.n_training_rows} "
+                f"train and {len(diagnosis.test_rows)} are held out",
+                "hidden layers": ", ".join(map(str, settings.hidden_sizes)),
+                "learning rate": f"{settings.learning_rate:g}",
+                "updates of a training": f"{settings.max_updates}",
+                "random seed": f"{seed}",
+            },
+            command=command_line(),
+        )
+        with naming(out), written_atomically(out) as temporary:
+            temporary.write_text(html, encoding="utf-8")
+    if as_json:
+        click.echo(json.dumps(diagnosis.to_dict(), indent=2))
+        return
+    click.echo(f"\n{diagnosis}")
+    click.echo(f"\n{'objective':16}{'RMSE':>12}{'log-lik.':>12}")
+    for name, error in diagnosis.rmse.items():
+        click.echo(f"{name:16}{error:12.4g}{diagnosis.log_likelihood[name]:12.4g}")
+    if out is not None:
+        click.echo(f"\nReport: {out}")

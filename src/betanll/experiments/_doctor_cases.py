@@ -1,0 +1,265 @@
+"""Data of which the truth is known, to count how often the doctor errs.
+
+A case is a family of functions with noise, and a seed that draws the rest. Since the
+function and the noise are known, so is the truth about the networks that the doctor has
+trained. The likelihood starves points if another objective's mean is so much closer to
+the true function that the expected squared error falls by at least a quarter.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from betanll.doctor._diagnosis import conclude
+from betanll.doctor._trial import SUBJECT, TrialSettings, run_trial
+from betanll.sweeps import Task
+
+Array = npt.NDArray[np.float64]
+
+FUNCTION = "betanll.experiments._doctor_cases:run_case"
+_N_CLEAN = 4000
+
+
+class Problem(NamedTuple):
+    """A function of inputs in the unit cube, and the spread of the noise on it."""
+
+    n_inputs: int
+    mean: Callable[[Array], Array]
+    noise: Callable[[Array], Array]
+    heavy_tails: bool = False
+
+
+def _constant(value: float) -> Callable[[Array], Array]:
+    return lambda x: np.full(len(x), value)
+
+
+def _zero(x: Array) -> Array:
+    return np.zeros(len(x))
+
+
+def _smooth(rng: np.random.Generator, n_inputs: int) -> Callable[[Array], Array]:
+    """Return a sum of slow waves of all inputs."""
+    slopes = rng.normal(size=n_inputs)
+    speed = rng.uniform(1, 4, n_inputs)
+    shift = rng.uniform(0, 6, n_inputs)
+    return lambda x: np.sum(slopes * np.sin(speed * x + shift), axis=1)
+
+
+def _waves(rng: np.random.Generator) -> Problem:
+    periods, noise = rng.uniform(8, 16), 10 ** rng.uniform(-2.3, -1.3)
+    phase = rng.uniform(0, 6)
+    return Problem(
+        1, lambda x: np.sin(2 * np.pi * periods * x[:, 0] + phase), _constant(noise)
+    )
+
+
+def _chirp(rng: np.random.Generator) -> Problem:
+    """Slow on the left, fast on the right."""
+    periods, noise = rng.uniform(10, 20), 10 ** rng.uniform(-2.3, -1.3)
+    return Problem(
+        1, lambda x: np.sin(2 * np.pi * periods * x[:, 0] ** 2), _constant(noise)
+    )
+
+
+def _half_hard(rng: np.random.Generator) -> Problem:
+    """A line, and waves beyond a border."""
+    periods, noise = rng.uniform(15, 30), 10 ** rng.uniform(-2.3, -1.3)
+    border = rng.uniform(0.3, 0.6)
+
+    def mean(x: Array) -> Array:
+        wave = np.sin(2 * np.pi * periods * (x[:, 0] - border))
+        return np.where(x[:, 0] > border, wave, x[:, 0] - border)
+
+    return Problem(1, mean, _constant(noise))
+
+
+def _sawtooth(rng: np.random.Generator) -> Problem:
+    teeth, noise = rng.uniform(8, 14), 10 ** rng.uniform(-2.3, -1.3)
+    return Problem(1, lambda x: 2 * (teeth * x[:, 0] % 1) - 1, _constant(noise))
+
+
+def _board(rng: np.random.Generator) -> Problem:
+    """Hills and valleys of two inputs."""
+    a, b = rng.uniform(2.5, 5, 2)
+    noise = 10 ** rng.uniform(-2.3, -1.3)
+
+    def mean(x: Array) -> Array:
+        return np.sin(2 * np.pi * a * x[:, 0]) * np.sin(2 * np.pi * b * x[:, 1])
+
+    return Problem(2, mean, _constant(noise))
+
+
+def _one_fast_input(rng: np.random.Generator) -> Problem:
+    n_inputs = int(rng.integers(2, 5))
+    slow, periods = _smooth(rng, n_inputs), rng.uniform(6, 10)
+
+    def mean(x: Array) -> Array:
+        return 0.3 * slow(x) + np.sin(2 * np.pi * periods * x[:, 0])
+
+    return Problem(n_inputs, mean, _constant(10 ** rng.uniform(-2.3, -1.3)))
+
+
+def _growing_sine(rng: np.random.Generator) -> Problem:
+    """The heteroscedastic sine of the paper, stretched at random."""
+    stretch, noise = rng.uniform(5, 12), rng.uniform(0.1, 0.5)
+
+    def mean(x: Array) -> Array:
+        z = stretch * x[:, 0]
+        return z * np.sin(z)
+
+    return Problem(1, mean, lambda x: noise * np.sqrt(1 + (stretch * x[:, 0]) ** 2))
+
+
+def _pure_noise(rng: np.random.Generator) -> Problem:
+    return Problem(int(rng.integers(1, 8)), _zero, _constant(1.0))
+
+
+def _pure_growing_noise(rng: np.random.Generator) -> Problem:
+    decades = rng.uniform(1, 2)
+    return Problem(
+        int(rng.integers(1, 5)), _zero, lambda x: 10 ** (decades * (x[:, 0] - 1))
+    )
+
+
+def _line_with_growing_noise(rng: np.random.Generator) -> Problem:
+    n_inputs = int(rng.integers(1, 8))
+    slopes, decades = rng.normal(size=n_inputs), rng.uniform(0.5, 2)
+    return Problem(
+        n_inputs, lambda x: x @ slopes, lambda x: 0.5 * 10 ** (decades * (x[:, 0] - 1))
+    )
+
+
+def _smooth_with_noise(rng: np.random.Generator) -> Problem:
+    n_inputs = int(rng.integers(1, 6))
+    return Problem(
+        n_inputs, _smooth(rng, n_inputs), _constant(10 ** rng.uniform(-1, 0))
+    )
+
+
+def _two_noise_levels(rng: np.random.Generator) -> Problem:
+    n_inputs = int(rng.integers(1, 5))
+    ratio = 10 ** rng.uniform(0.5, 1.5)
+    return Problem(
+        n_inputs,
+        _smooth(rng, n_inputs),
+        lambda x: np.where(x[:, 0] > 0.5, 0.5, 0.5 / ratio),
+    )
+
+
+def _heavy_tails(rng: np.random.Generator) -> Problem:
+    n_inputs = int(rng.integers(1, 5))
+    return Problem(n_inputs, _smooth(rng, n_inputs), _constant(0.3), heavy_tails=True)
+
+
+def _waves_in_noise(rng: np.random.Generator) -> Problem:
+    """Fast waves that noise hides."""
+    periods = rng.uniform(8, 16)
+    return Problem(
+        1,
+        lambda x: np.sin(2 * np.pi * periods * x[:, 0]),
+        _constant(rng.uniform(1.5, 3)),
+    )
+
+
+FAMILIES: dict[str, Callable[[np.random.Generator], Problem]] = {
+    "waves": _waves,
+    "chirp": _chirp,
+    "half-hard": _half_hard,
+    "sawtooth": _sawtooth,
+    "board": _board,
+    "one-fast-input": _one_fast_input,
+    "growing-sine": _growing_sine,
+    "pure-noise": _pure_noise,
+    "pure-growing-noise": _pure_growing_noise,
+    "line-with-growing-noise": _line_with_growing_noise,
+    "smooth-with-noise": _smooth_with_noise,
+    "two-noise-levels": _two_noise_levels,
+    "heavy-tails": _heavy_tails,
+    "waves-in-noise": _waves_in_noise,
+}
+
+
+def case_tasks(n_cases: int, *, first_seed: int = 0) -> list[Task]:
+    """Return cases that go round the families.
+
+    Examples
+    --------
+    >>> [dict(task.settings)["family"] for task in case_tasks(3)]
+    ['waves', 'chirp', 'half-hard']
+    """
+    names = list(FAMILIES)
+    return [
+        Task.of(
+            FUNCTION,
+            family=names[i % len(names)],
+            seed=first_seed + i,
+            max_updates=TrialSettings.max_updates,
+        )
+        for i in range(n_cases)
+    ]
+
+
+def draw(family: str, seed: int) -> tuple[Problem, Array, Array]:
+    """Return a problem with its inputs and noisy targets."""
+    rng = np.random.default_rng([seed, list(FAMILIES).index(family)])
+    problem = FAMILIES[family](rng)
+    x = rng.uniform(size=(int(rng.integers(300, 2000)), problem.n_inputs))
+    return problem, x, problem.mean(x) + problem.noise(x) * _errors(rng, problem, x)
+
+
+def _errors(rng: np.random.Generator, problem: Problem, x: Array) -> Array:
+    if problem.heavy_tails:
+        return rng.standard_t(3, len(x)) / np.sqrt(3)
+    return rng.normal(size=len(x))
+
+
+def run_case(*, family: str, seed: int, max_updates: int) -> list[dict[str, Any]]:
+    """Let the doctor judge a case, and compare with the truth."""
+    started = time.perf_counter()
+    problem, x, y = draw(family, seed)
+    trial = run_trial(
+        x,
+        y[:, None],
+        TrialSettings(max_updates=max_updates),
+        seed=seed,
+        n_jobs=1,
+        progress=False,
+    )
+    diagnosis = conclude(trial, x, y[:, None], [f"x{i}" for i in range(x.shape[1])])
+    seconds = time.perf_counter() - started
+    clean = np.random.default_rng([seed, 1]).uniform(size=(_N_CLEAN, problem.n_inputs))
+    truth = problem.mean(clean)
+    misfit = {
+        name: float(np.mean((trial.predict(name, clean).mean[:, 0] - truth) ** 2))
+        for name in trial.fits
+    }
+    noise = float(np.mean(problem.noise(clean) ** 2))
+    others = min(value for name, value in misfit.items() if name != SUBJECT)
+    evidence = diagnosis.evidence
+    return [
+        {
+            "family": family,
+            "seed": seed,
+            "n_rows": len(x),
+            "n_inputs": problem.n_inputs,
+            "noise": noise,
+            "misfit_nll": misfit[SUBJECT],
+            "misfit_best_other": others,
+            "true_gain": (misfit[SUBJECT] - others) / (misfit[SUBJECT] + noise),
+            "pitfall": diagnosis.pitfall,
+            "recommended_beta": diagnosis.recommended_beta,
+            "gain": evidence.gain,
+            "gain_low": evidence.gain_low,
+            "ignored_share": evidence.ignored_share,
+            "effective_sample_fraction": evidence.effective_sample_fraction,
+            "starved_fraction": evidence.starved_fraction,
+            "log_variance_spread": evidence.log_variance_spread,
+            **{f"rmse_{name}": value for name, value in diagnosis.rmse.items()},
+            "seconds": seconds,
+        }
+    ]

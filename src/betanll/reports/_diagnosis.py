@@ -1,0 +1,230 @@
+"""The doctor's diagnosis as one HTML document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+
+from betanll._pages import environment
+from betanll._version import __version__
+from betanll.diagnostics import log_residual_histogram
+from betanll.distributions._base import Array
+from betanll.doctor import Diagnosis
+from betanll.doctor._rule import RULE
+from betanll.reports._render import Ink, Plot
+from betanll.reports._report import Finding
+from betanll.reports._style import (
+    BLUE,
+    ORANGE,
+    format_number,
+    log_edges,
+    report_style,
+    use_log_scale,
+)
+
+_MAX_POINTS = 1500
+_SIZE = (4.6, 3.4)
+
+
+def render_diagnosis(
+    diagnosis: Diagnosis,
+    *,
+    title: str,
+    configuration: Mapping[str, str],
+    command: str,
+) -> str:
+    """Return a diagnosis as one HTML document that needs nothing else.
+
+    Parameters
+    ----------
+    diagnosis : Diagnosis
+        From :func:`betanll.doctor.diagnose`.
+    title : str
+    configuration : mapping of str to str
+        What a reader should know about the data and the network.
+    command : str
+        What made the diagnosis.
+    """
+    sentences = str(diagnosis).splitlines()
+    verdict, *rest = sentences
+    findings = [Finding("warning" if diagnosis.pitfall else "good", verdict)]
+    findings += [Finding("note", sentence) for sentence in rest]
+    page = environment("betanll.reports").get_template("diagnosis.html")
+    with report_style():
+        return page.render(
+            title=title,
+            cards=_cards(diagnosis),
+            findings=findings,
+            scores=_scores(diagnosis),
+            plots=_plots(diagnosis),
+            rule=RULE,
+            configuration=configuration,
+            command=command,
+            version=__version__,
+        )
+
+
+def _cards(diagnosis: Diagnosis) -> list[tuple[str, str, str]]:
+    return [
+        (
+            "Yes" if diagnosis.pitfall else "No",
+            "does the likelihood starve points?",
+            "Whether plain likelihood training gives up rows that the same network "
+            "could learn.",
+        ),
+        (
+            f"{diagnosis.effective_sample_fraction:.0%}",
+            "of the rows train the mean",
+            "What the weights of the likelihood amount to; 100 % if all rows count "
+            "alike.",
+        ),
+        (
+            f"{diagnosis.recommended_beta:g}",
+            "is the recommended beta",
+            "0 is the plain likelihood, 1 looks at all rows alike.",
+        ),
+    ]
+
+
+def _scores(diagnosis: Diagnosis) -> list[tuple[str, list[str]]]:
+    return [
+        (name, [format_number(rmse), format_number(diagnosis.log_likelihood[name])])
+        for name, rmse in diagnosis.rmse.items()
+    ]
+
+
+def _plots(diagnosis: Diagnosis) -> list[Plot]:
+    ink = Ink()
+    challenger = diagnosis.evidence.challenger
+    plots = []
+    if diagnosis.test_inputs.shape[1] == 1:
+        plots.append(
+            ink(
+                "The fits",
+                _fit_figure(diagnosis),
+                f"Held-out rows with the means of nll and {challenger}",
+                "Held-out rows, with the mean of the likelihood and of its challenger. "
+                "The band is the likelihood's spread, two standard deviations.",
+            )
+        )
+    return [
+        *plots,
+        ink(
+            "Noise or misfit?",
+            _spread_figure(diagnosis),
+            f"Errors of nll and {challenger} against the spread that nll predicts",
+            "Each held-out row twice: its error with the likelihood and with the "
+            "challenger, against the spread that the likelihood predicts. On the "
+            "dashed line the error is as large as predicted. If the challenger's "
+            "errors lie far below it on the right, the spread is misfit; if they "
+            "follow it, it is noise.",
+        ),
+        ink(
+            "Who is listened to",
+            _weight_figure(diagnosis),
+            "Histogram of the weights of held-out rows under the likelihood",
+            "Weight of each held-out row in the likelihood, relative to the average. "
+            "Left of the dashed line it is less than a twentieth.",
+        ),
+        ink(
+            "How large the errors are",
+            _residual_figure(diagnosis),
+            f"Histograms of the errors of nll and {challenger}",
+            "Sizes of the errors on held-out rows. Two humps of the likelihood mean "
+            "that it fits some rows and has given up others.",
+        ),
+    ]
+
+
+def _axes() -> tuple[Figure, Axes]:
+    figure = Figure(figsize=_SIZE, layout="constrained")
+    return figure, figure.subplots()
+
+
+def _errors(diagnosis: Diagnosis, name: str) -> Array:
+    """Return absolute errors of the first target, without zeros and missing ones."""
+    return np.abs(diagnosis.predictions[name].mean - diagnosis.target)[:, 0]
+
+
+def _fit_figure(diagnosis: Diagnosis) -> Figure:
+    figure, ax = _axes()
+    order = np.argsort(diagnosis.test_inputs[:, 0])
+    x = diagnosis.test_inputs[order, 0]
+    ax.plot(x, diagnosis.target[order, 0], ".", color="0.55", markersize=3)
+    nll = diagnosis.predictions["nll"]
+    mean, std = nll.mean[order, 0], nll.std[order, 0]
+    ax.fill_between(x, mean - 2 * std, mean + 2 * std, color=ORANGE, alpha=0.25, lw=0)
+    ax.plot(x, mean, color=ORANGE, label="nll")
+    name = diagnosis.evidence.challenger
+    ax.plot(x, diagnosis.predictions[name].mean[order, 0], color=BLUE, label=name)
+    ax.set_xlabel(diagnosis.feature_names[0])
+    ax.set_ylabel("target")
+    ax.legend()
+    return figure
+
+
+def _spread_figure(diagnosis: Diagnosis) -> Figure:
+    figure, ax = _axes()
+    rows = slice(None, _MAX_POINTS)
+    spread = diagnosis.predictions["nll"].std[rows, 0]
+    for name, color, marker in (
+        ("nll", ORANGE, "o"),
+        (diagnosis.evidence.challenger, BLUE, "x"),
+    ):
+        errors = _errors(diagnosis, name)[rows]
+        is_drawn = errors > 0
+        ax.plot(
+            spread[is_drawn],
+            errors[is_drawn],
+            marker,
+            color=color,
+            markersize=3,
+            alpha=0.6,
+            label=name,
+        )
+    ends = [spread.min(), spread.max()]
+    ax.plot(ends, ends, "--", color="black", lw=1)
+    ax.set_xlabel("spread predicted by nll")
+    ax.set_ylabel("absolute error")
+    ax.set_yscale("log")
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: format_number(y)))
+    edges = log_edges(spread, 1)
+    ax.set_xlim(edges[0], edges[-1])
+    use_log_scale(ax)
+    ax.legend()
+    return figure
+
+
+def _weight_figure(diagnosis: Diagnosis) -> Figure:
+    figure, ax = _axes()
+    weight = diagnosis.evidence.weight
+    edges = log_edges(np.append(weight, [0.02, 2.0]), 40)
+    ax.hist(weight, edges, color=ORANGE)
+    ax.axvline(0.05, linestyle="--", color="black", lw=1)
+    ax.set_xlabel("weight relative to the average")
+    ax.set_ylabel("held-out rows")
+    ax.set_xlim(edges[0], edges[-1])
+    use_log_scale(ax)
+    return figure
+
+
+def _residual_figure(diagnosis: Diagnosis) -> Figure:
+    figure, ax = _axes()
+    challenger = diagnosis.evidence.challenger
+    errors = {name: _errors(diagnosis, name) for name in ("nll", challenger)}
+    sizes = np.concatenate(list(errors.values()))
+    sizes = sizes[sizes > 0]
+    edges = np.array(log_edges(sizes, 30)) if sizes.size else np.logspace(-1, 1, 31)
+    for (name, values), color in zip(errors.items(), (ORANGE, BLUE), strict=True):
+        counts = log_residual_histogram(values, np.log10(edges)).counts
+        ax.stairs(counts, edges, color=color, lw=1.6, label=name)
+    ax.set_xlabel("absolute error")
+    ax.set_ylabel("held-out rows")
+    ax.set_xlim(edges[0], edges[-1])
+    use_log_scale(ax)
+    ax.legend()
+    return figure

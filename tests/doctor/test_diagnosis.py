@@ -1,0 +1,144 @@
+"""The doctor on small tables, and what it says."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from betanll import HeteroscedasticRegressor, datasets
+from betanll.doctor import TrialSettings, diagnose
+
+QUICK = TrialSettings(hidden_sizes=(16,), max_updates=300)
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(120, 2))
+Y = X[:, 0] + 0.1 * RNG.normal(size=120)
+
+
+@pytest.fixture(scope="module")
+def benign():
+    return diagnose(QUICK, X, Y, random_state=1)
+
+
+@pytest.fixture(scope="module")
+def stuck():
+    """Fast waves that a small network learns only if it looks at all of them."""
+    x = np.linspace(0, 1, 600)[:, None]
+    y = np.where(x < 0.5, x, np.sin(30 * x))[:, 0]
+    y = y + 0.003 * np.random.default_rng(0).normal(size=600)
+    settings = TrialSettings(hidden_sizes=(64, 64), max_updates=6000)
+    return diagnose(settings, pd.DataFrame({"time": x[:, 0]}), y)
+
+
+def test_nothing_to_starve(benign):
+    assert not benign.pitfall
+    assert str(benign).startswith("No: likelihood training")
+    assert benign.regions == []
+    assert benign.ignored_rows.size == 0
+    assert len(benign.test_rows) == 24
+    assert benign.n_training_rows == 72
+
+
+def test_numbers_are_those_of_held_out_rows(benign):
+    y_test = Y[benign.test_rows][:, None]
+    np.testing.assert_array_equal(benign.target, y_test)
+    np.testing.assert_array_equal(benign.test_inputs, X[benign.test_rows])
+    for name, predictive in benign.predictions.items():
+        error = predictive.mean - y_test
+        assert benign.rmse[name] == pytest.approx(np.sqrt(np.mean(error**2)))
+        likelihood = np.mean(predictive.log_prob(y_test))
+        assert benign.log_likelihood[name] == pytest.approx(likelihood)
+    # In units of the target's spread, like the errors of the rule.
+    challenger = benign.rmse[benign.evidence.challenger]
+    assert benign.evidence.gain == pytest.approx(
+        1 - (challenger / benign.rmse["nll"]) ** 2
+    )
+
+
+def test_the_mse_has_the_spread_of_its_validation_errors(benign):
+    std = benign.predictions["mse"].std
+    assert np.ptp(std) == pytest.approx(0, abs=1e-12)
+    assert 0.05 < std[0, 0] < 1
+
+
+def test_numbers_for_machines(benign, stuck):
+    for diagnosis in (benign, stuck):
+        numbers = json.loads(json.dumps(diagnosis.to_dict()))
+        assert numbers["pitfall"] is diagnosis.pitfall
+        objectives = {"nll", "beta-nll:0.5", "beta-nll:1", "mse"}
+        assert set(numbers["rmse"]) == set(numbers["log_likelihood"]) == objectives
+        assert 0 < numbers["effective_sample_fraction"] <= 1
+        assert 0 <= numbers["starved_fraction"] <= 1
+        assert numbers["recommended_beta"] in (0, 0.5, 1)
+        assert 0 <= diagnosis.tradeoff.efficiency <= 1
+
+
+def test_same_seed_same_diagnosis(benign):
+    again = diagnose(QUICK, X, Y, random_state=1, n_jobs=1)
+    assert again.to_dict() == benign.to_dict()
+    other = diagnose(QUICK, X, Y, random_state=2)
+    assert other.to_dict() != benign.to_dict()
+
+
+def test_points_that_are_given_up_are_found(stuck):
+    assert stuck.pitfall
+    assert str(stuck).startswith("Yes: likelihood training")
+    assert stuck.rmse["nll"] > 1.3 * stuck.rmse[stuck.evidence.challenger]
+    assert stuck.starved_fraction > 0.1
+    # They lie among the waves.
+    suffering = stuck.ignored_rows[:5] / 599
+    assert np.all(suffering > 0.45)
+    assert "time" in stuck.regions[0].description
+    assert stuck.recommended_beta > 0
+
+
+def test_settings_come_from_a_model():
+    model = HeteroscedasticRegressor(
+        hidden_layer_sizes=8,
+        activation="tanh",
+        learning_rate_init=1e-2,
+        batch_size=20,
+        max_updates=60,
+    )
+    found = diagnose(model, X, Y)
+    assert found.n_updates == 4 * 60
+    assert not hasattr(model, "members_")
+
+
+def test_several_targets_and_missing_ones():
+    y = np.column_stack([Y, 100 * Y])
+    y[::7, 0] = np.nan
+    found = diagnose(QUICK, X, y)
+    assert found.target.shape == (24, 2)
+    assert np.isfinite(found.evidence.gain)
+    assert np.isfinite(list(found.rmse.values())).all()
+
+
+@pytest.mark.parametrize(
+    ("model", "x", "y", "fault", "message"),
+    [
+        ("svm", X, Y, TypeError, "HeteroscedasticRegressor or None, got str"),
+        (None, X, Y[:-1], ValueError, "X has 120 rows and y 119"),
+        (None, X[:20], Y[:20], ValueError, "minimum of 30 is required"),
+        (None, X, np.where(Y > 1, np.inf, Y), ValueError, "y has infinite entries"),
+        (None, np.where(X > 1, np.nan, X), Y, ValueError, "NaN"),
+    ],
+)
+def test_bad_input(model, x, y, fault, message):
+    with pytest.raises(fault, match=message):
+        diagnose(model, x, y)
+
+
+def test_wrong_names():
+    with pytest.raises(ValueError, match="3 feature_names for 2 columns"):
+        diagnose(QUICK, X, Y, feature_names=["a", "b", "c"])
+
+
+@pytest.mark.slow
+def test_the_three_cases_of_the_paper():
+    x, y = datasets.sine()
+    assert diagnose(None, x, y).pitfall
+    x, y = datasets.heteroscedastic_sine()
+    assert not diagnose(None, x, y).pitfall
+    rng = np.random.default_rng(0)
+    assert not diagnose(None, rng.normal(size=(1000, 3)), rng.normal(size=1000)).pitfall
