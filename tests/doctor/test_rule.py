@@ -63,6 +63,14 @@ def test_a_gain_in_rows_of_high_weight_is_not_blamed_on_the_likelihood():
     assert not found.pitfall
 
 
+def test_a_gain_without_starved_rows_is_not_blamed_on_the_likelihood():
+    mild = np.repeat([0.5, 1.0], N // 2)
+    found = evidence(chi_square(mild), chi_square(0.1), mild)
+    assert found.gain > 0.5
+    assert found.ignored_share > 0.5
+    assert not found.pitfall
+
+
 def test_a_gain_by_chance_is_not_enough():
     """One row of a hundred makes all the difference."""
     ours = np.full(100, 1.0)

@@ -6,11 +6,18 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.special
 from numpy.testing import assert_allclose, assert_array_equal
 
 from betanll import losses
 from betanll.losses import beta_nll, gaussian_nll, squared_error
-from betanll.losses._backend import is_jax, is_torch, namespace_of, stop_gradient
+from betanll.losses._backend import (
+    is_jax,
+    is_torch,
+    lgamma_half_step,
+    namespace_of,
+    stop_gradient,
+)
 
 _random = np.random.default_rng(8)
 ARGUMENTS = {
@@ -249,3 +256,32 @@ def test_namespace_of_torch():
     assert is_torch(torch.ones(1))
     assert not is_jax(torch.ones(1))
     assert namespace_of(torch.ones(1), 1.0).ones(1).dtype == torch.float32
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_half_step_of_log_gamma_in_single_precision(library):
+    a = np.append(np.logspace(-3, 4, 500), 1e-30).astype(np.float32)
+    single = lgamma_half_step(library(a))
+    assert single.dtype == library(a).dtype
+    exact = a.astype(float)
+    expected = scipy.special.gammaln(exact + 0.5) - scipy.special.gammaln(exact)
+    assert_allclose(np.asarray(single), expected, rtol=3e-7, atol=3e-7)
+    # Where the difference of two functions has no digit left.
+    large = np.logspace(5, 12, 50).astype(np.float32)
+    assert_allclose(
+        np.asarray(lgamma_half_step(library(large))), 0.5 * np.log(large), rtol=1e-6
+    )
+
+
+def test_half_step_of_log_gamma_in_double_precision():
+    a = np.logspace(-3, 4, 500)
+    expected = scipy.special.gammaln(a + 0.5) - scipy.special.gammaln(a)
+    assert_array_equal(lgamma_half_step(a), expected)
+
+
+def test_derivative_of_the_half_step():
+    a = np.logspace(-3, 4, 200).astype(np.float32)
+    slope = jax.vmap(jax.grad(lgamma_half_step))(jnp.asarray(a))
+    d = a.astype(float)
+    expected = scipy.special.digamma(d + 0.5) - scipy.special.digamma(d)
+    assert_allclose(slope, expected, rtol=3e-6)

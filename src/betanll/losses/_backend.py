@@ -96,6 +96,26 @@ def digamma(array: Array) -> Array:
     return _special(array).digamma(array)
 
 
+def lgamma_half_step(array: Array) -> Array:
+    """Return lgamma(a + 1/2) - lgamma(a).
+
+    In single precision the difference of two large numbers would lose all digits, and
+    two slow functions with two slow derivatives would be called. There it is a series
+    in ``1 / w``, after four steps of the recurrence; the coefficient of order k is
+    ``2 * B[k + 1](1/4) / (k * (k + 1))`` with Bernoulli polynomials.
+    """
+    xp = namespace_of(array)
+    if array.dtype == xp.float64:
+        return lgamma(array + 0.5) - lgamma(array)
+    steps = array / (array + 0.5)
+    for i in (1, 2, 3):
+        steps = steps * ((array + i) / (array + (i + 0.5)))
+    w = array + 3.75
+    u = 1 / (w * w)
+    series = u * (1 / 64 - u * (5 / 2048 - u * (61 / 49152)))
+    return xp.log(steps * xp.sqrt(w)) + series
+
+
 def erf(array: Array) -> Array:
     """Return the error function."""
     return _special(array).erf(array)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from betanll.losses._backend import Array, arrays_of_equal_shape, lgamma
+from betanll.losses._backend import Array, arrays_of_equal_shape, lgamma_half_step
 
 
 def student_t_nll(mean: Array, shape: Array, rate: Array, target: Array) -> Array:
@@ -45,8 +45,7 @@ def student_t_nll(mean: Array, shape: Array, rate: Array, target: Array) -> Arra
     )
     residual = target - mean
     return (
-        lgamma(shape)
-        - lgamma(shape + 0.5)
-        + 0.5 * xp.log(2 * math.pi * rate)
+        0.5 * xp.log(2 * math.pi * rate)
         + (shape + 0.5) * xp.log1p(residual * residual / (2 * rate))
+        - lgamma_half_step(shape)
     )
