@@ -10,8 +10,10 @@ import jax
 import numpy as np
 import numpy.typing as npt
 
-#: Samples that a validation pass works on at a time: their activations fit the cache.
-VALIDATION_CHUNK = 1024
+#: Samples that a validation pass works on at a time. With more, small tables would pay
+#: for padding: an epoch of two updates and a validation takes 134 us with 1024 and 84
+#: with 256, and large tables gain a little as well.
+VALIDATION_CHUNK = 256
 
 _ALIGNMENT = 64
 
