@@ -86,6 +86,19 @@ def test_a_run_goes_on_elsewhere(run, sweep, data_dir, tmp_path):
     assert runs[0] == runs[1]
 
 
+def test_stored_results_alone(run, sweep, data_dir, tmp_path, monkeypatch):
+    """Neither trainings nor data are needed for them."""
+    mse = (*YACHT, "--method", "mse", "--out", tmp_path)
+    assert run(*mse).code == 0
+    before = (tmp_path / "runs.csv").read_bytes()
+    monkeypatch.setenv("BETANLL_DATA", str(tmp_path / "nowhere"))
+    outcome = run(*mse, "--method", "nll", "--stored-only")
+    assert outcome.code == 0, outcome
+    assert len(sweep) == 1
+    assert "2 of 4 tasks have results." in outcome.out
+    assert (tmp_path / "runs.csv").read_bytes() == before
+
+
 def test_an_interruption_says_how_to_go_on(run, sweep, data_dir, tmp_path):
     def act(tasks, store):
         store.add_result(tasks[0], [row_of(tasks[0])] * 2, seconds=0.1)

@@ -11,8 +11,10 @@ import click
 from betanll.cli._options import objective_and_beta
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from betanll.experiments import Method
-    from betanll.sweeps import Store, SweepReport, Task
+    from betanll.sweeps import Store, Task
 
 # Spelt out, because --help must not import JAX; a test compares it with the library.
 _TABLES = ("table1", "tableS1", "tableS2")
@@ -98,6 +100,11 @@ def _number(text: str) -> float:
     help="CSV file for all results, to go on elsewhere.",
 )
 @click.option("--retry-failed", is_flag=True, help="Give failed tasks new attempts.")
+@click.option(
+    "--stored-only",
+    is_flag=True,
+    help="Train nothing: write what the stored results give.",
+)
 def command(
     artefacts: tuple[str, ...],
     preset: str,
@@ -110,6 +117,7 @@ def command(
     imported: Path | None,
     exported: Path | None,
     retry_failed: bool,
+    stored_only: bool,
 ) -> None:
     """Compute tables and figures of the paper.
 
@@ -118,7 +126,9 @@ def command(
     it stopped.
     """
     from betanll._files import check_writable
+    from betanll.datasets import UCI_NAMES
     from betanll.experiments import figure_tasks, write_figures, write_tables
+    from betanll.experiments._uci import uci_tasks
     from betanll.sweeps import Store
 
     tables = [name for name in dict.fromkeys(artefacts) if name in _TABLES]
@@ -126,7 +136,12 @@ def command(
     if not tables:
         _refuse_options_of_tables(methods, datasets, data_dir)
     check_writable(out)
-    of_tables = _table_tasks(preset, methods, datasets, data_dir) if tables else []
+    of_tables = []
+    if tables:
+        chosen = dict.fromkeys(datasets or UCI_NAMES)
+        if not stored_only:
+            _check_data(chosen, data_dir)
+        of_tables = uci_tasks(preset, methods=_methods(methods), datasets=chosen)
     tasks = list(dict.fromkeys([*of_tables, *figure_tasks(figures, preset)]))
     with Store(out / "sweep.db") as store:
         if imported is not None:
@@ -134,7 +149,8 @@ def command(
         if retry_failed:
             store.forget_failures()
         try:
-            report = _run(tasks, store, workers, scheduler)
+            if not stored_only:
+                _run(tasks, store, workers, scheduler)
         finally:
             if exported is not None:
                 store.export_csv(exported)
@@ -144,10 +160,9 @@ def command(
             paths += [out / "runs.csv", *write_tables(runs, out, tables, preset=preset)]
         if figures:
             paths += write_figures(store, out, figures, preset=preset)
-    click.echo(
-        f"{report.n_done} tasks in {report.seconds:.0f} s; "
-        f"{report.n_before} had results before."
-    )
+        n_done = len(store.done() & {task.key for task in tasks})
+    if n_done < len(tasks):
+        click.echo(f"{n_done} of {len(tasks)} tasks have results.")
     for path in paths:
         click.echo(str(path))
 
@@ -162,28 +177,20 @@ def _refuse_options_of_tables(methods: Any, datasets: Any, data_dir: Any) -> Non
         )
 
 
-def _table_tasks(
-    preset: str,
-    methods: tuple[tuple[str, float | None], ...],
-    datasets: tuple[str, ...],
-    data_dir: Path | None,
-) -> list[Task]:
-    """Return the tasks of tables after a look whether their data is here."""
-    from betanll.datasets import UCI_NAMES, load_uci
-    from betanll.experiments._uci import uci_tasks
+def _check_data(datasets: Iterable[str], data_dir: Path | None) -> None:
+    """Refuse data that is not here before anything is trained."""
+    from betanll.datasets import load_uci
 
     if data_dir is not None:
         # Workers inherit it; where the data is does not belong to a task.
         os.environ["BETANLL_DATA"] = str(data_dir.resolve())
-    chosen = dict.fromkeys(datasets or UCI_NAMES)
-    for name in chosen:
+    for name in datasets:
         load_uci(name)
-    return uci_tasks(preset, methods=_methods(methods), datasets=chosen)
 
 
 def _run(
     tasks: list[Task], store: Store, workers: int | None, scheduler: str | None
-) -> SweepReport:
+) -> None:
     """Run what has no result, and say what is missing."""
     from betanll.sweeps import run_sweep
 
@@ -209,7 +216,10 @@ def _run(
             f"last one with: {reason} ({dict(task.settings)})",
             err=True,
         )
-    return report
+    click.echo(
+        f"{report.n_done} tasks in {report.seconds:.0f} s; "
+        f"{report.n_before} had results before."
+    )
 
 
 def _methods(chosen: tuple[tuple[str, float | None], ...]) -> list[Method]:
