@@ -86,4 +86,5 @@ def test_links_of_the_readme_exist():
 def test_code_of_the_doctors_page_runs(capsys):
     names = run(ROOT / "docs" / "doctor.md")
     assert not names["diagnosis"].pitfall
+    assert names["evidence"].pitfall
     assert capsys.readouterr().out.startswith("No: likelihood training")

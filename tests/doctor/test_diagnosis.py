@@ -92,6 +92,23 @@ def test_points_that_are_given_up_are_found(stuck):
     assert stuck.recommended_beta > 0
 
 
+def test_it_is_found_in_three_places():
+    import betanll
+    from betanll import diagnostics
+
+    assert betanll.diagnose is diagnostics.diagnose is diagnose
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        diagnostics.nothing  # noqa: B018
+
+
+def test_large_tables_are_thinned(monkeypatch):
+    monkeypatch.setattr("betanll.doctor._trial.MAX_ROWS", 100)
+    monkeypatch.setattr("betanll.doctor._words.MAX_ROWS", 100)
+    found = diagnose(QUICK, X, Y)
+    assert (found.n_rows, found.n_training_rows, len(found.test_rows)) == (120, 60, 20)
+    assert str(found).endswith("Of 120 rows, 100 drawn at random were used.")
+
+
 def test_settings_come_from_a_model():
     model = HeteroscedasticRegressor(
         hidden_layer_sizes=8,

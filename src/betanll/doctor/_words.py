@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from betanll.doctor._trial import MAX_ROWS
+
 if TYPE_CHECKING:
     from betanll.doctor._diagnosis import Diagnosis
 
@@ -51,6 +53,8 @@ def sentences(diagnosis: Diagnosis) -> Iterator[str]:
         rows = ", ".join(str(row) for row in diagnosis.ignored_rows[:_N_ROWS_NAMED])
         yield f"Rows that suffer most (counted from 0, of those held out): {rows}."
     yield _advice(diagnosis)
+    if diagnosis.n_rows > MAX_ROWS:
+        yield f"Of {diagnosis.n_rows} rows, {MAX_ROWS} drawn at random were used."
 
 
 def _share(share: float) -> str:
