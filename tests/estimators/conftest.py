@@ -1,10 +1,14 @@
-"""Small data, small trainings, and estimators that need no training at all."""
+"""Small data, small trainings, estimators that need none at all, model folders."""
+
+import json
 
 import jax
 import numpy as np
 import pytest
 
 from betanll import HeteroscedasticRegressor, objectives
+from betanll.estimators import _persistence
+from betanll.estimators._persistence import ModelError, read_model, write_model
 from betanll.estimators._search import as_numpy
 from betanll.estimators._whitening import Whitening
 from betanll.nets import MLP
@@ -17,6 +21,8 @@ SETTINGS = {
     "learning_rate_init": 3e-3,
     "random_state": 0,
 }
+ROWS = np.random.default_rng(9).normal(size=(17, 2))
+FILES = ["model.json", "weights.safetensors"]
 
 
 @pytest.fixture(scope="session")
@@ -38,6 +44,38 @@ def table():
 def fitted(regressor, table):
     """The estimator of all defaults, fitted; do not change it."""
     return regressor().fit(*table)
+
+
+@pytest.fixture(scope="session")
+def ensemble(regressor, table):
+    """Three members, fitted; do not change it."""
+    return regressor(n_members=3).fit(*table)
+
+
+@pytest.fixture(scope="session")
+def same_bits():
+    """A function that tells whether two estimators predict the same to the last bit."""
+
+    def compare(a, b, X=ROWS):
+        found = [model.predict(X, return_std=True) for model in (a, b)]
+        return np.array_equal(found[0], found[1])
+
+    return compare
+
+
+@pytest.fixture(scope="session")
+def bits():
+    """A function that returns the weights of members as bytes."""
+
+    def to_bytes(members):
+        return [
+            part.tobytes()
+            for member in members
+            for layer in member
+            for part in layer.values()
+        ]
+
+    return to_bytes
 
 
 @pytest.fixture(scope="session")
@@ -109,3 +147,77 @@ def untrained():
         return model
 
     return build
+
+
+@pytest.fixture
+def model(request, tmp_path):
+    """The path of a model folder, alone in its parent, with what the module names."""
+    path = tmp_path / "model"
+    write_model(path, request.module.CONFIGURATION, request.module.ARRAYS)
+    return path
+
+
+@pytest.fixture(scope="session")
+def names():
+    """A function that returns the names in a folder."""
+    return lambda folder: sorted(path.name for path in folder.iterdir())
+
+
+@pytest.fixture(scope="session")
+def assert_same():
+    """A function that compares arrays by name, to the last bit."""
+
+    def compare(found, expected):
+        assert found.keys() == expected.keys()
+        for name, array in expected.items():
+            array = np.asarray(array)
+            assert found[name].shape == array.shape
+            assert found[name].dtype == array.dtype.newbyteorder("=")
+            native = array.astype(array.dtype.newbyteorder("="))
+            assert found[name].tobytes() == native.tobytes()
+
+    return compare
+
+
+@pytest.fixture(scope="session")
+def assert_holds(names, assert_same):
+    """A function that compares a model folder with what it should hold."""
+
+    def compare(path, configuration, arrays):
+        found_configuration, found_arrays = read_model(path)
+        assert found_configuration == configuration
+        assert_same(found_arrays, arrays)
+        assert names(path) == FILES
+
+    return compare
+
+
+@pytest.fixture(scope="session")
+def rewrite():
+    """A function that changes model.json and makes its checksum right again."""
+
+    def change(path, **changes):
+        file = path / "model.json"
+        document = {**json.loads(file.read_text()), **changes}
+        document["checksums"]["model.json"] = ""
+        digest = _persistence._digest(_persistence._dumped(document))
+        document["checksums"]["model.json"] = digest
+        file.write_bytes(_persistence._dumped(document))
+
+    return change
+
+
+@pytest.fixture(scope="session")
+def refused():
+    """A function of a path and words: the message of the refusal, with them in it."""
+
+    def read(path, *words):
+        with pytest.raises(ModelError) as caught:
+            read_model(path)
+        message = str(caught.value)
+        for word in (str(path), *words):
+            assert word in message
+        assert "\n" not in message
+        return message
+
+    return read

@@ -1,7 +1,8 @@
-"""A plain training loop to compare the compiled one with."""
+"""A plain training loop to compare the compiled one with, and how to compare bits."""
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 import pytest
 
@@ -57,3 +58,14 @@ def reference_fit(task, n_epochs):
 def plain_loop():
     """The same training with optax on a pytree: network parameters of each update."""
     return reference_fit
+
+
+@pytest.fixture(scope="session")
+def same_bits():
+    """A function that tells whether two trees of arrays are the same, bit by bit."""
+
+    def compare(a, b):
+        leaves = zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True)
+        return all(np.array_equal(first, second) for first, second in leaves)
+
+    return compare

@@ -1,3 +1,5 @@
+"""The compiled loop: bits, programs, fleets, and input that is refused."""
+
 import subprocess
 import sys
 
@@ -6,18 +8,8 @@ import numpy as np
 import pytest
 
 from betanll.nets import MLP
-from betanll.objectives import MSE, BetaNLL, GaussianNLL
-from betanll.training import (
-    SGD,
-    Adam,
-    AdamW,
-    FitTask,
-    RMSprop,
-    _loop,
-    epochs_for,
-    fit,
-    fit_fleet,
-)
+from betanll.objectives import MSE, BetaNLL
+from betanll.training import Adam, FitTask, _loop, epochs_for, fit, fit_fleet
 from betanll.training._task import prepare
 
 NET = MLP(2, (8,), activation="tanh")
@@ -33,13 +25,6 @@ def regression_data(n=120, seed=0):
 X, Y = regression_data()
 
 
-def same_bits(a, b):
-    return all(
-        np.array_equal(first, second)
-        for first, second in zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True)
-    )
-
-
 def test_compiled_loop_equals_a_plain_loop(plain_loop):
     # 25 does not divide 120: the partial batch is dropped. 25 is padded to 32.
     task = FitTask(NET, BetaNLL((1.0, 0.0)), X, Y, batch_size=25, max_epochs=7, seed=3)
@@ -51,7 +36,7 @@ def test_compiled_loop_equals_a_plain_loop(plain_loop):
         np.testing.assert_allclose(ours, theirs, atol=2e-5)
 
 
-def test_same_key_same_bits_alone_in_a_fleet_and_in_another_process():
+def test_same_key_same_bits_alone_in_a_fleet_and_in_another_process(same_bits):
     tasks = [
         FitTask(NET, BetaNLL(beta), X, Y, batch_size=32, max_epochs=5, seed=seed)
         for beta in (0.0, 0.5)
@@ -144,176 +129,6 @@ def test_vectorized_fleet_agrees_with_threads():
             one.history["validation_nll"], other.history["validation_nll"], rtol=1e-3
         )
     assert seen[-1] == (18, 18)
-
-
-def test_history_is_the_validation_score_of_the_current_parameters():
-    arguments = (NET, BetaNLL(0.5), X[:80], Y[:80])
-    validation = (X[80:], Y[80:])
-    long = fit(*arguments, validation=validation, batch_size=40, max_epochs=6)
-    np.testing.assert_array_equal(long.history["epoch"], np.arange(1, 7))
-    for epochs in (2, 6):
-        short = fit(*arguments, batch_size=40, max_epochs=epochs)
-        predictive = short.predict(X[80:])
-        nll = -predictive.log_prob(Y[80:]).mean()
-        mse = np.mean((predictive.mean - Y[80:]) ** 2)
-        row = long.history["epoch"] == epochs
-        np.testing.assert_allclose(long.history["validation_nll"][row], nll, rtol=1e-4)
-        np.testing.assert_allclose(long.history["validation_mse"][row], mse, rtol=1e-4)
-
-
-@pytest.mark.parametrize("validate_every", [1, 3])
-def test_early_stopping_follows_its_history(validate_every):
-    # Pure noise: validation soon gets worse.
-    rng = np.random.default_rng(1)
-    x, y = rng.normal(size=(60, 2)), rng.normal(size=(60, 1))
-    result = fit(
-        MLP(2, (50,)),
-        GaussianNLL(),
-        x[:30],
-        y[:30],
-        validation=(x[30:], y[30:]),
-        optimizer=Adam(0.02),
-        max_epochs=500,
-        patience=5,
-        validate_every=validate_every,
-    )
-    scores = result.history["validation_nll"]
-    best = int(np.argmin(scores))
-    assert result.status == "stopped"
-    assert (
-        result.best_epoch
-        == result.history["epoch"][best]
-        == (best + 1) * validate_every
-    )
-    assert result.best_score == scores[best]
-    assert len(scores) == best + 1 + 5
-    # The selected parameters are those of the best epoch, not of the last one.
-    refit = fit(
-        MLP(2, (50,)),
-        GaussianNLL(),
-        x[:30],
-        y[:30],
-        optimizer=Adam(0.02),
-        max_epochs=result.best_epoch,
-    )
-    assert same_bits(result.params, refit.params)
-    assert not same_bits(result.params, result.last_params)
-
-
-def test_squared_error_selects_by_squared_error():
-    result = fit(NET, MSE(), X[:90], Y[:90], validation=(X[90:], Y[90:]), max_epochs=30)
-    assert result.best_score == result.history["validation_mse"].min()
-
-
-@pytest.mark.parametrize("beta", [0.0, 0.5, 1.0])
-def test_constant_features_converge_to_the_mean_square_residual(beta):
-    # With inputs of zero the network can only learn constants: v = mean r^2.
-    y = np.random.default_rng(0).normal(2.0, 0.5, size=(64, 1))
-    result = fit(
-        MLP(1, (4,)),
-        BetaNLL(beta),
-        np.zeros((64, 1)),
-        y,
-        optimizer=Adam(0.02),
-        max_epochs=2500,
-    )
-    predictive = result.predict(np.zeros((1, 1)))
-    np.testing.assert_allclose(predictive.mean, y.mean(), rtol=1e-3)
-    np.testing.assert_allclose(predictive.variance, y.var(), rtol=1e-3)
-
-
-def test_weights_count_like_repeated_rows():
-    weight = np.ones(60)
-    weight[:20] = 2
-    repeated = np.r_[0:60, 0:20]
-    options = {"max_epochs": 30, "optimizer": SGD(0.05)}
-    weighted = fit(NET, BetaNLL(), X[:60], Y[:60], sample_weight=weight, **options)
-    doubled = fit(NET, BetaNLL(), X[repeated], Y[repeated], **options)
-    np.testing.assert_allclose(
-        weighted.predict(X).mean, doubled.predict(X).mean, atol=1e-4
-    )
-
-
-def test_weight_zero_masks_single_targets():
-    y = np.hstack([Y, -Y])
-    broken, weight = y.copy(), np.ones_like(y)
-    broken[::3, 1], weight[::3, 1] = 1e37, 0
-    options = {"max_epochs": 5, "batch_size": 30}
-    masked = [
-        fit(NET, BetaNLL(), X, targets, sample_weight=weight, **options)
-        for targets in (y, broken)
-    ]
-    assert same_bits(masked[0].params, masked[1].params)
-
-
-@pytest.mark.parametrize(
-    "optimizer",
-    [Adam(0.01), AdamW(0.01, 1e-3), SGD(0.05, 0.9), RMSprop(0.003, 0.9)],
-)
-def test_every_optimizer_learns(optimizer):
-    result = fit(NET, MSE(), X, Y, optimizer=optimizer, max_epochs=150, batch_size=30)
-    losses_ = result.history["train_loss"]
-    assert losses_[-1] < 0.3 * losses_[0]
-
-
-def test_weight_decay_shrinks_weights_but_not_biases():
-    x, y = np.zeros((32, 2)), np.ones((32, 1))
-    options = {"max_epochs": 400, "seed": 1}
-    result = fit(NET, MSE(), x, y, optimizer=AdamW(0.01, 1.0), **options)
-    assert np.abs(result.params[0]["weight"]).max() < 0.1
-    np.testing.assert_allclose(result.predict(x).mean, 1, atol=0.02)
-
-
-def test_divergence_is_reported_and_keeps_the_best_parameters():
-    # A learning rate just too large: the first epochs improve, then it blows up.
-    linear = MLP(1, ())
-    x = np.concatenate([np.full((50, 1), 0.1), np.full((50, 1), 1.5)])
-    result = fit(
-        linear,
-        MSE(),
-        x,
-        x,
-        validation=(x[:50], x[:50]),
-        optimizer=SGD(0.95),
-        max_epochs=10**5,
-    )
-    assert result.status == "diverged"
-    assert 0 < result.best_epoch < result.n_epochs < 10**5
-    assert np.all(np.isfinite(result.predict(x).mean))
-
-
-@pytest.mark.parametrize("validation", [None, (X[90:], Y[90:])])
-@pytest.mark.parametrize("objective", [MSE(), GaussianNLL()])
-def test_a_fit_without_usable_parameters_does_not_predict(objective, validation):
-    result = fit(
-        NET, objective, X, Y, validation=validation, optimizer=SGD(1e30), max_epochs=9
-    )
-    assert result.status == "diverged"
-    with pytest.raises(ValueError, match=r"diverged in epoch \d .* whiten the data"):
-        result.predict(X)
-
-
-def test_schedules_may_be_longer_than_any_training():
-    # More updates than an int32 can count.
-    result = fit(
-        NET,
-        BetaNLL((1.0, 0.0)),
-        X[:90],
-        Y[:90],
-        validation=(X[90:], Y[90:]),
-        batch_size=10,
-        optimizer=Adam(0.1),
-        max_epochs=2**31 - 1,
-        patience=3,
-    )
-    assert result.status == "stopped"
-
-
-def test_long_histories_are_complete():
-    # Each return to Python doubles the epochs asked for, as these are so quick.
-    n = 40 * _loop.HISTORY_CAPACITY + 10
-    result = fit(MLP(2, (2,)), MSE(), X[:20], Y[:20], max_epochs=n)
-    np.testing.assert_array_equal(result.history["epoch"], np.arange(1, n + 1))
 
 
 def test_interrupting_one_fit_stops_the_fleet():

@@ -1,0 +1,216 @@
+"""What a fitted estimator predicts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from betanll import metrics
+from betanll.distributions import Distribution, Mixture
+from betanll.estimators._calibration import conformal_factors, with_spread
+from betanll.estimators._whitening import Whitening
+from betanll.nets import MLP
+from betanll.objectives import Objective
+from betanll.training import predict_parameters
+
+Array = npt.NDArray[np.float64]
+
+
+class VarianceParts(NamedTuple):
+    """The two parts of the predictive variance, which add up to it."""
+
+    aleatoric: Array
+    epistemic: Array
+
+
+class Predictions:
+    """The predictions of :class:`HeteroscedasticRegressor`, which learns the rest."""
+
+    # Without values here, so that an unfitted one has none of it.
+    n_outputs_: int
+    net_: MLP
+    objective_: Objective
+    members_: list[Any]
+    inputs_: Whitening
+    targets_: Whitening
+    spread_: Array
+    conformal_scores_: list[Array] | None
+    _y_is_vector: bool
+
+    def predict(
+        self, X: Any, return_std: bool = False
+    ) -> npt.NDArray[np.float64] | tuple[Array, Array]:
+        """Return the predicted mean, and the total standard deviation if asked for.
+
+        Parameters
+        ----------
+        X : array of shape (n, n_features)
+        return_std : bool, default=False
+            Also return the standard deviation: noise and, for an ensemble, the
+            disagreement of its members.
+
+        Returns
+        -------
+        array of shape (n,) or (n, n_outputs), or two of them
+            As `y` was in ``fit``.
+        """
+        predictive = self.predict_dist(X)
+        return (predictive.mean, predictive.std) if return_std else predictive.mean
+
+    def predict_dist(self, X: Any) -> Distribution:
+        """Return the predictive distribution of each row in the units of the target.
+
+        A :class:`~betanll.distributions.Normal` or
+        :class:`~betanll.distributions.StudentT`, or their
+        :class:`~betanll.distributions.Mixture` for an ensemble.
+        """
+        predictive = self._distribution(self._checked_inputs(X))
+        return predictive[:, 0] if self._y_is_vector else predictive
+
+    def predict_var(self, X: Any) -> Array:
+        """Return the predictive variance, the sum of ``predict_parts``."""
+        return self.predict_dist(X).variance
+
+    def predict_parts(self, X: Any) -> VarianceParts:
+        """Return the predictive variance in two parts.
+
+        Returns
+        -------
+        aleatoric, epistemic : arrays as the mean
+            Noise that the members see on average, and the variance of their means. The
+            second is zero for a single network, which cannot disagree with itself.
+        """
+        predictive = self.predict_dist(X)
+        if isinstance(predictive, Mixture):
+            return VarianceParts(
+                predictive.aleatoric_variance, predictive.epistemic_variance
+            )
+        return VarianceParts(predictive.variance, np.zeros(predictive.shape))
+
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> Array:
+        """Return central prediction intervals.
+
+        Parameters
+        ----------
+        X : array of shape (n, n_features)
+        coverage : float in (0, 1), default=0.9
+            Probability with which a new observation lies inside. After conformal
+            calibration that is guaranteed on average over rows like the calibration
+            rows; intervals are infinite where there were too few of those.
+
+        Returns
+        -------
+        array of shape (n, 2) or (n, 2, n_outputs)
+            Lower and upper bounds.
+        """
+        if not 0 < coverage < 1:
+            raise ValueError(f"coverage must lie in (0, 1), got {coverage}")
+        check_is_fitted(self)
+        if self.conformal_scores_ is None:
+            return self.predict_dist(X).interval(coverage)
+        predictive = self._distribution(self._checked_inputs(X))
+        half_width = _conformal_half_width(
+            predictive, conformal_factors(self.conformal_scores_, coverage)
+        )
+        bounds = [predictive.mean - half_width, predictive.mean + half_width]
+        interval = np.stack(bounds, axis=1)
+        return interval[:, :, 0] if self._y_is_vector else interval
+
+    def predict_quantiles(self, X: Any, alpha: float | Sequence[float]) -> Array:
+        """Return quantiles of the predictive distribution.
+
+        Parameters
+        ----------
+        X : array of shape (n, n_features)
+        alpha : float or sequence of L floats in [0, 1]
+            Levels. After conformal calibration these are the ends of the central
+            intervals of ``predict_interval``.
+
+        Returns
+        -------
+        array of shape (n,) or (n, n_outputs), with a last axis L for a sequence
+        """
+        check_is_fitted(self)
+        if self.conformal_scores_ is None:
+            return self.predict_dist(X).quantile(alpha)
+        levels = np.asarray(alpha, np.float64)
+        if levels.ndim > 1 or not np.all((levels >= 0) & (levels <= 1)):
+            raise ValueError(f"alpha must hold numbers in [0, 1], got {alpha!r}")
+        predictive = self._distribution(self._checked_inputs(X))
+        quantiles = np.empty((*predictive.shape, levels.size))
+        for i, level in enumerate(levels.ravel().tolist()):
+            factors = conformal_factors(self.conformal_scores_, abs(2 * level - 1))
+            half_width = _conformal_half_width(predictive, factors)
+            quantiles[..., i] = predictive.mean + np.sign(level - 0.5) * half_width
+        quantiles = quantiles if levels.ndim else quantiles[..., 0]
+        return quantiles[:, 0] if self._y_is_vector else quantiles
+
+    def sample(
+        self,
+        X: Any,
+        n_samples: int = 1,
+        random_state: int | np.random.Generator | None = None,
+    ) -> Array:
+        """Draw targets from the predictive distributions.
+
+        Returns
+        -------
+        array of shape (n_samples, n) or (n_samples, n, n_outputs)
+        """
+        return self.predict_dist(X).sample(n_samples, rng=random_state)
+
+    def log_likelihood(self, X: Any, y: Any) -> float:
+        """Return the log-density of `y`, summed over targets, averaged over rows."""
+        predictive = self.predict_dist(X)
+        target = self._checked_targets(y, len(predictive))
+        return metrics.log_likelihood(
+            predictive, target[:, 0] if self._y_is_vector else target
+        )
+
+    def _checked_inputs(self, X: Any) -> npt.NDArray[np.floating]:
+        check_is_fitted(self)
+        return validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+
+    def _checked_targets(self, y: Any, n: int) -> Array:
+        y = check_array(
+            y,
+            dtype=np.float64,
+            ensure_2d=False,
+            ensure_all_finite="allow-nan",
+            input_name="y",
+        )
+        target = y[:, None] if y.ndim == 1 else y
+        if target.shape != (n, self.n_outputs_):
+            raise ValueError(
+                f"y must have {n} rows and {self.n_outputs_} targets, "
+                f"got shape {y.shape}"
+            )
+        return target
+
+    def _distribution(self, X: npt.NDArray[np.floating]) -> Distribution:
+        """Return the predictive distribution, always of shape (n, n_outputs)."""
+        blocks: list[list[tuple[Array, ...]]] = [[] for _ in self.members_]
+        for whitened in self.inputs_.blocks(X):
+            for parameters, params in zip(blocks, self.members_, strict=True):
+                parameters.append(
+                    predict_parameters(
+                        self.net_, self.objective_, params, whitened.astype(np.float32)
+                    )
+                )
+        components = [
+            self.objective_.predictive(
+                tuple(np.concatenate(part) for part in zip(*parameters, strict=True))
+            ).affine(self.targets_.scale, self.targets_.mean)
+            for parameters in blocks
+        ]
+        predictive = components[0] if len(components) == 1 else Mixture(components)
+        return with_spread(predictive, self.spread_)
+
+
+def _conformal_half_width(predictive: Distribution, factors: Array) -> Array:
+    # An infinite factor is infinite even where the std underflows to zero.
+    return np.where(np.isinf(factors), np.inf, factors * predictive.std)
