@@ -1,4 +1,5 @@
 import contextlib
+import csv
 import hashlib
 import math
 import sqlite3
@@ -188,6 +189,16 @@ def test_a_full_disk_is_one_clear_error(store):
     store._connection.execute("pragma max_page_count = 1000000")
     fill(store)
     assert len(store.rows(TASKS)) == len(TASKS)
+
+
+def test_an_import_leaves_the_csv_module_as_it_was(store, tmp_path):
+    """Its limit is one for the process; other readers rely on it."""
+    before = csv.field_size_limit()
+    store.add_result(TASKS[0], [{"text": "x" * (2 * before)}], seconds=0.0)
+    store.export_csv(tmp_path / "export.csv")
+    with Store(tmp_path / "other.db") as other:
+        assert other.import_csv(tmp_path / "export.csv") == 1
+    assert csv.field_size_limit() == before
 
 
 def test_an_import_to_a_full_disk_adds_nothing(store, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import sqlite3
@@ -155,7 +156,8 @@ class Store:
     def import_csv(self, path: Path) -> int:
         """Add results of an exported file that are not here; return how many."""
         before = len(self.done())
-        results = list(_exported(path))  # nothing is added from a damaged file
+        with _long_cells():
+            results = list(_exported(path))  # nothing is added from a damaged file
         self._write("begin", ())
         try:
             for task, rows, seconds in results:
@@ -174,8 +176,17 @@ class Store:
             raise OSError(f"{self.path} cannot be written: {error}") from None
 
 
+@contextlib.contextmanager
+def _long_cells() -> Iterator[None]:
+    """Allow cells of any length, which Python limits for the whole process."""
+    before = csv.field_size_limit(2**31 - 1)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
+
+
 def _exported(path: Path) -> Iterator[tuple[Task, list[dict[str, Any]], float]]:
-    csv.field_size_limit(2**31 - 1)
     with path.open(newline="", encoding="utf-8") as file:
         reader = csv.reader(file, strict=True)
         try:
