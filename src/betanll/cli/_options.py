@@ -88,6 +88,20 @@ def layer_sizes(text: str) -> tuple[int, ...]:
     return sizes
 
 
+seed_option = click.option(
+    "--seed",
+    type=click.IntRange(0, 2**32 - 1),
+    default=0,
+    show_default=True,
+    help="Same seed, same result.",
+)
+jobs_option = click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    help="Trainings at a time.  [default: one for each core]",
+)
+
+
 def table_options(command: Command) -> Command:
     """Add what says which columns of which file are meant."""
     for decorate in reversed(
@@ -154,18 +168,8 @@ def training_options(command: Command) -> Command:
                 show_default=True,
                 help="Budget of one training.",
             ),
-            click.option(
-                "--seed",
-                type=click.IntRange(0, 2**32 - 1),
-                default=0,
-                show_default=True,
-                help="Same seed, same result.",
-            ),
-            click.option(
-                "--jobs",
-                type=click.IntRange(min=1),
-                help="Trainings at a time.  [default: one for each core]",
-            ),
+            seed_option,
+            jobs_option,
         ]
     ):
         command = decorate(command)

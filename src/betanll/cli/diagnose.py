@@ -10,8 +10,10 @@ from pathlib import Path
 import click
 
 from betanll.cli._options import (
+    jobs_option,
     layer_sizes,
     read_table,
+    seed_option,
     table_options,
     training_rows,
 )
@@ -48,18 +50,8 @@ from betanll.cli._output import check_file, command_line, naming
     show_default=True,
     help="Budget of one training.",
 )
-@click.option(
-    "--seed",
-    type=click.IntRange(0, 2**32 - 1),
-    default=0,
-    show_default=True,
-    help="Same seed, same result.",
-)
-@click.option(
-    "--jobs",
-    type=click.IntRange(min=1),
-    help="Trainings at a time.  [default: one for each core]",
-)
+@seed_option
+@jobs_option
 def command(
     data: Path,
     targets: tuple[str, ...],

@@ -53,6 +53,7 @@ def render_diagnosis(
     verdict, *rest = sentences
     findings = [Finding("warning" if diagnosis.pitfall else "good", verdict)]
     findings += [Finding("note", sentence) for sentence in rest]
+    n_targets = diagnosis.target.shape[1]
     page = environment("betanll.reports").get_template("diagnosis.html")
     with report_style():
         return page.render(
@@ -61,6 +62,7 @@ def render_diagnosis(
             findings=findings,
             scores=_scores(diagnosis),
             plots=_plots(diagnosis),
+            n_targets=n_targets,
             rule=RULE,
             configuration=configuration,
             command=command,
@@ -146,7 +148,7 @@ def _axes() -> tuple[Figure, Axes]:
 
 
 def _errors(diagnosis: Diagnosis, name: str) -> Array:
-    """Return absolute errors of the first target, without zeros and missing ones."""
+    """Return absolute errors of the first target, NaN where it is missing."""
     return np.abs(diagnosis.predictions[name].mean - diagnosis.target)[:, 0]
 
 
