@@ -91,7 +91,7 @@ def test_options_of_tables_are_refused(refused, sweep, tmp_path, options, messag
 
 
 def test_bad_input_is_refused(refused, sweep, tmp_path):
-    assert "'fig2' is not one of" in refused("reproduce", "fig2")
+    assert "'fig6' is not one of" in refused("reproduce", "fig6")
     assert "'--preset'" in refused("reproduce", "fig1", "--preset", "huge")
     # A table asks for its data before anything is computed, also beside a figure.
     assert "is missing" in refused(*FIG7, "table1", "--out", tmp_path / "out")

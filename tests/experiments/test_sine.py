@@ -155,7 +155,7 @@ def test_mse_has_no_likelihood_and_no_std():
 @pytest.mark.parametrize("preset", PRESET_NAMES)
 def test_figures_share_trainings(preset):
     first = {task.key for task in figure_tasks(["fig1"], preset)}
-    for name in ("fig3", "fig4", "fig5", "figS1"):
+    for name in ("fig2", "fig3", "fig4", "fig5", "figS1"):
         keys = {task.key for task in figure_tasks([name], preset)}
         assert keys
         assert keys <= first

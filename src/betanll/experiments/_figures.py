@@ -32,6 +32,7 @@ class _Artefact(NamedTuple):
 # Drawing is imported when it is needed: workers, which import this, do without it.
 FIGURES = {
     "fig1": _Artefact(curve_tasks, "_sine_figures"),
+    "fig2": _Artefact(first_nll_task, "_sine_circle_figure"),
     "fig3": _Artefact(first_nll_task, "_sine_figures"),
     "fig4": _Artefact(first_nll_task, "_sine_figures"),
     "fig5": _Artefact(first_nll_task, "_sine_figures"),
@@ -49,7 +50,7 @@ def figure_tasks(artefacts: Iterable[str], preset: str) -> list[Task]:
     Parameters
     ----------
     artefacts : iterable of str
-        Among ``fig1 fig3 fig4 fig5 fig7 fig8 figS1 figS2 figS3``.
+        Among ``fig1 fig2 fig3 fig4 fig5 fig7 fig8 figS1 figS2 figS3``.
     preset : {"smoke", "laptop", "paper"}
 
     Examples

@@ -1,4 +1,4 @@
-"""Long trainings on the sine: how the likelihood gets stuck (figures 1, 3, 4, 5, S1).
+"""Long trainings on the sine: how the likelihood gets stuck (figures 1 to 5, S1).
 
 One task is one training. It records the error along the way, fits at a few times and,
 where it is detailed, how the features bend and what the loss looks at. All figures

@@ -49,7 +49,7 @@ def fig1(rows: Rows, preset: str) -> Drawing:
     fits = of_kind(rows, "fit", objective="nll")
     shown = [fit for fit in fits if fit["update"] == fit["updates"]][:1]
     for fit in shown:
-        _draw_sine_fit(left, fit)
+        draw_sine_fit(left, fit)
         updates = counted(fit["update"], "update")
         left.set_title(f"NLL after {updates} (seed {fit['seed']})")
         left.legend(loc="upper right", ncols=3)
@@ -91,11 +91,11 @@ def fig3(rows: Rows, preset: str) -> Drawing:
     updates = fit_updates_of(PRESETS[preset].nll_updates)
     shown = [fit for fit in fits if fit["update"] in updates]
     for ax, fit in zip(axes, shown, strict=False):
-        _draw_sine_fit(ax, fit)
+        draw_sine_fit(ax, fit)
         ax.set_title(f"after {counted(fit['update'], 'update')}")
         ax.label_outer()
     axes[0].legend(loc="upper right", ncols=3, columnspacing=0.8, handletextpad=0.4)
-    _add_training_note(figure, preset, rows)
+    add_training_note(figure, preset, rows)
     return Drawing(figure, {"": _fit_table(shown)})
 
 
@@ -118,7 +118,7 @@ def fig4(rows: Rows, preset: str) -> Drawing:
     axes[0].set_ylabel("updates")
     assert mesh is not None
     figure.colorbar(mesh, ax=axes, label="Jacobian variance (x⁻²)", pad=0.01)
-    _add_training_note(figure, preset, rows)
+    add_training_note(figure, preset, rows)
     return Drawing(figure, {"": _map_table(maps, JACOBIAN_X, ["radius"])})
 
 
@@ -149,7 +149,7 @@ def fig5(rows: Rows, preset: str) -> Drawing:
         fontsize=8,
         bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5, "alpha": 0.85},
     )
-    _add_training_note(figure, preset, rows)
+    add_training_note(figure, preset, rows)
     return Drawing(figure, {"": _map_table(maps, shown_x, [])})
 
 
@@ -160,11 +160,11 @@ def figS1(rows: Rows, preset: str) -> Drawing:
     figure = Figure(figsize=(10, 3), layout="constrained")
     axes = figure.subplots(1, max(1, len(shown)), sharey=True, squeeze=False)[0]
     for ax, fit in zip(axes, shown, strict=False):
-        _draw_sine_fit(ax, fit)
+        draw_sine_fit(ax, fit)
         ax.set_title(f"seed {fit['seed']}")
         ax.label_outer()
         axes[0].legend(loc="upper right", ncols=3, columnspacing=0.8, handletextpad=0.4)
-    _add_training_note(figure, preset, rows, n_paper_seeds=3)
+    add_training_note(figure, preset, rows, n_paper_seeds=3)
     return Drawing(figure, {"": _fit_table(shown)})
 
 
@@ -183,15 +183,17 @@ def draw_curve(ax: Axes, curve: Curve, table: pd.DataFrame) -> None:
     ax.plot(updates, mean, dashes, color=color, linewidth=1.6, label=curve.label)
 
 
-def _draw_sine_fit(ax: Axes, fit: dict[str, Any]) -> None:
+def draw_sine_fit(ax: Axes, fit: dict[str, Any]) -> None:
+    """Draw the training data and a fit."""
     draw_points(ax, *sine(seed=TRAIN_SEED))
     draw_fit(ax, FIT_X, fit, ORANGE)
     ax.set(xlabel="x", ylabel="y", xlim=(0, 12), ylim=(-1.15, 1.5))
 
 
-def _add_training_note(
+def add_training_note(
     figure: Figure, preset: str, rows: Rows, n_paper_seeds: int = 1
 ) -> None:
+    """Say below a figure how long the likelihood was trained."""
     n_seeds = len({row["seed"] for row in rows})
     ours, paper = PRESETS[preset].nll_updates, PRESETS["paper"].nll_updates
     seeds = Amount(n_seeds, n_paper_seeds, "seed")
