@@ -14,8 +14,8 @@ from matplotlib.collections import QuadMesh
 from matplotlib.colors import Colormap, Normalize
 from matplotlib.figure import Figure
 
+from betanll._style import BLUE, ORANGE
 from betanll.experiments._sine import Curve
-from betanll.reports._style import BLUE, ORANGE
 
 Rows = Sequence[dict[str, Any]]
 Array = npt.NDArray[np.float64]

@@ -135,7 +135,7 @@ def _rows_of(
 
 
 def _files(name: str, rows: list[dict[str, Any]], preset: str) -> dict[str, bytes]:
-    from betanll.reports._style import report_style
+    from betanll._style import report_style
 
     module = importlib.import_module(f"betanll.experiments.{_artefact(name).module}")
     with report_style():

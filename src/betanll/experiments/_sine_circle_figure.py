@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.patches import ConnectionPatch
 
+from betanll._style import BLUE, ORANGE
 from betanll.datasets import sine
 from betanll.experiments._drawing import Array, Drawing, Rows, counted, numbers, of_kind
 from betanll.experiments._sine import (
@@ -21,7 +22,6 @@ from betanll.experiments._sine import (
     fit_updates_of,
 )
 from betanll.experiments._sine_figures import add_training_note, draw_sine_fit
-from betanll.reports._style import BLUE, ORANGE
 
 #: Errors and spreads are averaged over half a period to each side.
 _HALF_WINDOW = 0.5

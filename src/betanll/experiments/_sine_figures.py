@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
+from betanll._style import ORANGE
 from betanll.datasets import SINE_NOISE, sine
 from betanll.experiments._drawing import (
     LINES,
@@ -36,7 +37,6 @@ from betanll.experiments._sine import (
     Curve,
     fit_updates_of,
 )
-from betanll.reports._style import ORANGE
 
 #: Values below are rounding errors of single precision.
 _SMALLEST_JACOBIAN_VARIANCE = 1e-8

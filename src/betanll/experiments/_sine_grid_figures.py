@@ -11,6 +11,7 @@ from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullLocator
 
+from betanll._style import format_number
 from betanll.datasets import SINE_NOISE
 from betanll.experiments._drawing import (
     Amount,
@@ -28,7 +29,6 @@ from betanll.experiments._sine_grid import (
     settings_of,
     sgd_settings,
 )
-from betanll.reports._style import format_number
 from betanll.training import Optimizer
 
 #: Predicting zero has an RMSE of 0.28, the true curve one of 0.01.

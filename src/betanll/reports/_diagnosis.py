@@ -10,14 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from betanll._pages import environment
-from betanll._version import __version__
-from betanll.diagnostics import log_residual_histogram
-from betanll.distributions._base import Array
-from betanll.doctor import Diagnosis
-from betanll.doctor._rule import RULE
-from betanll.reports._render import Ink, Plot
-from betanll.reports._report import Finding
-from betanll.reports._style import (
+from betanll._style import (
     BLUE,
     ORANGE,
     format_number,
@@ -25,6 +18,13 @@ from betanll.reports._style import (
     report_style,
     use_log_scale,
 )
+from betanll._version import __version__
+from betanll.diagnostics import log_residual_histogram
+from betanll.distributions._base import Array
+from betanll.doctor import Diagnosis
+from betanll.doctor._rule import RULE
+from betanll.reports._render import Ink, Plot
+from betanll.reports._report import Finding
 
 _MAX_POINTS = 1500
 _SIZE = (4.6, 3.4)

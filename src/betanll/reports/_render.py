@@ -11,10 +11,10 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from betanll._pages import environment
+from betanll._style import format_number
 from betanll._version import __version__
 from betanll.reports import _figures
 from betanll.reports._report import LEVEL, FitReport, TargetResult
-from betanll.reports._style import format_number
 from betanll.reports._svg import inline_svg
 from betanll.reports._words import (
     count_of_hundred,

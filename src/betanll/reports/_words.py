@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from betanll._style import format_number
 from betanll.metrics import Scores
 from betanll.reports._report import LEVEL, TargetResult
-from betanll.reports._style import format_number
 
 
 class Headline(NamedTuple):

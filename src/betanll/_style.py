@@ -1,4 +1,4 @@
-"""Colours, scales and number formats that all figures share."""
+"""Colours, scales and number formats that reports and experiments share."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import matplotlib.style
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from betanll.reports._data import Array
+Array = NDArray[np.float64]
 
 # At least 3.5 to 1 against both the white and the dark background of a report.
 BLUE = "#2b7bba"
@@ -36,7 +36,7 @@ _REPORT_STYLE = {
 
 @contextmanager
 def report_style() -> Iterator[None]:
-    """Draw with the settings of the report, whatever the user has set."""
+    """Draw with our settings, whatever the user has set."""
     with matplotlib.style.context(["default", _REPORT_STYLE]):
         yield
 

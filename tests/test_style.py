@@ -3,8 +3,8 @@ import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
-from betanll.reports import _style
-from betanll.reports._style import format_number, linear_edges, log_edges, padded
+from betanll import _style
+from betanll._style import format_number, linear_edges, log_edges, padded
 
 
 @pytest.mark.parametrize(
