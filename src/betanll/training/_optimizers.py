@@ -97,5 +97,7 @@ class RMSprop(Optimizer):
 
     def transform(self, decay_mask: jax.Array) -> optax.GradientTransformation:
         return optax.rmsprop(
-            self.learning_rate, self.decay, self.eps, momentum=self.momentum
+            *(self.learning_rate, self.decay, self.eps),
+            eps_in_sqrt=False,  # as PyTorch has it
+            momentum=self.momentum,
         )
