@@ -1,5 +1,6 @@
 """The doctor on small tables, and what it says."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -8,6 +9,8 @@ import pytest
 
 from betanll import HeteroscedasticRegressor, datasets
 from betanll.doctor import TrialSettings, diagnose
+from betanll.doctor._diagnosis import recommended_beta
+from betanll.doctor._trial import BETAS
 
 QUICK = TrialSettings(hidden_sizes=(16,), max_updates=300)
 RNG = np.random.default_rng(0)
@@ -159,3 +162,20 @@ def test_the_three_cases_of_the_paper():
     assert not diagnose(None, x, y).pitfall
     rng = np.random.default_rng(0)
     assert not diagnose(None, rng.normal(size=(1000, 3)), rng.normal(size=1000)).pitfall
+
+
+def test_recommended_beta_is_of_likelihood_then_error():
+    flat = {name: np.zeros(9) for name in BETAS}
+    errors = {"nll": 3.0, "beta-nll:0.5": 2.0, "beta-nll:1": 1.0}
+    assert recommended_beta(flat, errors, pitfall=False) == 1
+    better = flat | {"nll": np.ones(9)}
+    assert recommended_beta(better, errors, pitfall=False) == 0
+    # It is no cure of itself.
+    assert recommended_beta(better, errors, pitfall=True) == 1
+
+
+def test_one_held_out_row_gives_no_interval_and_valid_json(benign):
+    evidence = dataclasses.replace(benign.evidence, gain_low=-np.inf)
+    numbers = dataclasses.replace(benign, evidence=evidence).to_dict()
+    assert numbers["gain_low"] is None
+    json.dumps(numbers, allow_nan=False)

@@ -39,6 +39,7 @@ class Diagnosis:
     pitfall : bool
         Whether likelihood training starves points of this data that it could learn.
     recommended_beta : float
+        Chosen by log-likelihood and errors on the validation rows.
     effective_sample_fraction, starved_fraction : float
         Of the training rows under the likelihood.
     rmse, log_likelihood : dict of str to float
@@ -86,6 +87,7 @@ class Diagnosis:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers, plain and in JSON's types."""
+        low = self.evidence.gain_low
         return {
             "pitfall": self.pitfall,
             "recommended_beta": self.recommended_beta,
@@ -95,7 +97,8 @@ class Diagnosis:
             "log_likelihood": self.log_likelihood,
             "challenger": self.evidence.challenger,
             "gain": self.evidence.gain,
-            "gain_low": self.evidence.gain_low,
+            # One held-out row says nothing about the uncertainty, and JSON has no inf.
+            "gain_low": low if np.isfinite(low) else None,
             "ignored_share": self.evidence.ignored_share,
             "log_variance_spread": self.evidence.log_variance_spread,
             "regions": [region._asdict() for region in self.regions],
@@ -206,9 +209,19 @@ def conclude(trial: Trial, x: Array, y: Array, names: list[str]) -> Diagnosis:
         order = np.argsort(-evidence.reduction)
         helped = (evidence.weight < 1) & (evidence.reduction > 0)
         ignored = order[helped[order]]
+    # Held-out rows must not choose what they are to judge.
+    log_density = {
+        name: np.nansum(
+            trial.predict(name, x[trial.validation]).log_prob(y[trial.validation]),
+            axis=1,
+        )
+        for name in BETAS
+    }
     return Diagnosis(
         pitfall=evidence.pitfall,
-        recommended_beta=_recommended_beta(trial, predictions, target),
+        recommended_beta=recommended_beta(
+            log_density, trial.validation_errors, pitfall=evidence.pitfall
+        ),
         effective_sample_fraction=evidence.effective_sample_fraction,
         starved_fraction=evidence.starved_fraction,
         rmse={n: metrics.rmse(p.mean, target) for n, p in predictions.items()},
@@ -229,21 +242,21 @@ def conclude(trial: Trial, x: Array, y: Array, names: list[str]) -> Diagnosis:
     )
 
 
-def _recommended_beta(
-    trial: Trial, predictions: Mapping[str, Distribution], target: Array
+def recommended_beta(
+    log_density: Mapping[str, Array], errors: Mapping[str, float], *, pitfall: bool
 ) -> float:
-    """Return the beta of the best likelihood, or one as good with smaller errors."""
-    values = {
-        name: np.nansum(predictions[name].log_prob(target), axis=1) for name in BETAS
-    }
-    best = max(values, key=lambda name: float(np.mean(values[name])))
+    """Return the beta of the best likelihood, or one as good with smaller errors.
+
+    The plain likelihood is no advice where it starves points.
+    """
+    names = [name for name in BETAS if not (pitfall and name == SUBJECT)]
+    best = max(names, key=lambda name: float(np.mean(log_density[name])))
 
     def is_as_good(name: str) -> bool:
-        loss = values[best] - values[name]
+        loss = log_density[best] - log_density[name]
         return bool(np.mean(loss) <= np.std(loss) / np.sqrt(len(loss)))
 
-    chosen = min(filter(is_as_good, values), key=trial.validation_errors.__getitem__)
-    return BETAS[chosen]
+    return BETAS[min(filter(is_as_good, names), key=errors.__getitem__)]
 
 
 def _settings_of(model: Any) -> TrialSettings:

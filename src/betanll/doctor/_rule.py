@@ -36,7 +36,7 @@ MIN_STARVED = 0.05
 RULE = (
     "The likelihood starves points if another objective, trained on the same rows, "
     f"lowers the squared error on held-out rows by at least {MIN_GAIN:.0%} (by "
-    f"{MIN_LOW_GAIN:.0%} at the lower end of a 95 % interval), at least "
+    f"{MIN_LOW_GAIN:.0%} at the lower end of a one-sided 95 % interval), at least "
     f"{MIN_IGNORED_SHARE:.0%} of that gain lies in rows to which the likelihood gives "
     f"less than average weight, and at least {MIN_STARVED:.0%} of the training rows "
     "have less than a twentieth of the average weight."
@@ -94,7 +94,7 @@ def judge(
     Parameters
     ----------
     squared_errors : mapping of str to array of shape (n,)
-        On held-out rows, summed over targets in units of their spread; NaN where the
+        On held-out rows, averaged over targets in units of their spread; NaN where the
         target is missing.
     subject, challenger : str
         The likelihood's and the other model's name in the mapping.

@@ -54,6 +54,7 @@ class Trial:
     """
 
     train: Rows
+    validation: Rows
     test: Rows
     inputs: Whitening
     targets: Whitening
@@ -116,6 +117,7 @@ def run_trial(
         )
     return Trial(
         train=train,
+        validation=validation,
         test=test,
         inputs=inputs,
         targets=targets,

@@ -67,8 +67,8 @@ def _why_not(diagnosis: Diagnosis) -> str:
     if evidence.gain < 0.05:
         return "What it calls noise, the others cannot predict either."
     return (
-        "That is too little, too uncertain, or not in the rows of low weight, to blame "
-        "the likelihood for it."
+        "That is too little, too uncertain, or not in rows that the likelihood gives "
+        "hardly any weight, to blame it."
     )
 
 

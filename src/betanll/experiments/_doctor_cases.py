@@ -2,19 +2,19 @@
 
 A case is a family of functions with noise, and a seed that draws the rest. Since the
 function and the noise are known, so is the truth about the networks that the doctor has
-trained. The likelihood starves points if another objective's mean is so much closer to
-the true function that the expected squared error falls by at least a quarter.
+trained: the errors of their means, and where the likelihood sees noise that is none.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from betanll.distributions import Distribution
 from betanll.doctor._diagnosis import conclude
 from betanll.doctor._trial import SUBJECT, TrialSettings, run_trial
 from betanll.sweeps import Task
@@ -23,6 +23,8 @@ Array = npt.NDArray[np.float64]
 
 FUNCTION = "betanll.experiments._doctor_cases:run_case"
 _N_CLEAN = 4000
+#: The likelihood sees false noise where its variance is so many times the true one.
+_FALSE_NOISE = 4.0
 
 
 class Problem(NamedTuple):
@@ -206,10 +208,19 @@ def case_tasks(n_cases: int, *, first_seed: int = 0) -> list[Task]:
 
 def draw(family: str, seed: int) -> tuple[Problem, Array, Array]:
     """Return a problem with its inputs and noisy targets."""
-    rng = np.random.default_rng([seed, list(FAMILIES).index(family)])
+    rng = _generator(family, seed, 1)
     problem = FAMILIES[family](rng)
     x = rng.uniform(size=(int(rng.integers(300, 2000)), problem.n_inputs))
     return problem, x, problem.mean(x) + problem.noise(x) * _errors(rng, problem, x)
+
+
+def clean_inputs(family: str, seed: int, n_inputs: int) -> Array:
+    """Return further inputs, at which the truth is evaluated."""
+    return _generator(family, seed, 2).uniform(size=(_N_CLEAN, n_inputs))
+
+
+def _generator(family: str, seed: int, purpose: int) -> np.random.Generator:
+    return np.random.default_rng([seed, list(FAMILIES).index(family), purpose])
 
 
 def _errors(rng: np.random.Generator, problem: Problem, x: Array) -> Array:
@@ -232,14 +243,9 @@ def run_case(*, family: str, seed: int, max_updates: int) -> list[dict[str, Any]
     )
     diagnosis = conclude(trial, x, y[:, None], [f"x{i}" for i in range(x.shape[1])])
     seconds = time.perf_counter() - started
-    clean = np.random.default_rng([seed, 1]).uniform(size=(_N_CLEAN, problem.n_inputs))
-    truth = problem.mean(clean)
-    misfit = {
-        name: float(np.mean((trial.predict(name, clean).mean[:, 0] - truth) ** 2))
-        for name in trial.fits
-    }
-    noise = float(np.mean(problem.noise(clean) ** 2))
-    others = min(value for name, value in misfit.items() if name != SUBJECT)
+    clean = clean_inputs(family, seed, problem.n_inputs)
+    predictions = {name: trial.predict(name, clean) for name in trial.fits}
+    truth = true_numbers(predictions, problem.mean(clean), problem.noise(clean) ** 2)
     evidence = diagnosis.evidence
     return [
         {
@@ -247,11 +253,9 @@ def run_case(*, family: str, seed: int, max_updates: int) -> list[dict[str, Any]
             "seed": seed,
             "n_rows": len(x),
             "n_inputs": problem.n_inputs,
-            "noise": noise,
-            "misfit_nll": misfit[SUBJECT],
-            "misfit_best_other": others,
-            "true_gain": (misfit[SUBJECT] - others) / (misfit[SUBJECT] + noise),
+            **truth,
             "pitfall": diagnosis.pitfall,
+            "challenger": evidence.challenger,
             "recommended_beta": diagnosis.recommended_beta,
             "gain": evidence.gain,
             "gain_low": evidence.gain_low,
@@ -260,6 +264,37 @@ def run_case(*, family: str, seed: int, max_updates: int) -> list[dict[str, Any]
             "starved_fraction": evidence.starved_fraction,
             "log_variance_spread": evidence.log_variance_spread,
             **{f"rmse_{name}": value for name, value in diagnosis.rmse.items()},
+            **{f"ll_{name}": value for name, value in diagnosis.log_likelihood.items()},
             "seconds": seconds,
         }
     ]
+
+
+def true_numbers(
+    predictions: Mapping[str, Distribution], mean: Array, noise: Array
+) -> dict[str, float]:
+    """Return the truth about networks where mean and noise variance are known.
+
+    Returns
+    -------
+    dict
+        ``noise`` and ``misfit_<name>``: the mean noise variance, and the mean squared
+        distance of each network's mean from the true one. ``true_gain``: the share of
+        the likelihood's expected squared error that the best other network saves.
+        ``false_noise``: the share of the inputs at which the likelihood's variance is
+        more than four times that of the noise, and ``saved_there``: the part of the
+        saving that lies in them.
+    """
+    squares = {name: (p.mean[:, 0] - mean) ** 2 for name, p in predictions.items()}
+    misfit = {name: float(np.mean(square)) for name, square in squares.items()}
+    best = min((name for name in misfit if name != SUBJECT), key=misfit.__getitem__)
+    saved = squares[SUBJECT] - squares[best]
+    is_false = predictions[SUBJECT].std[:, 0] ** 2 > _FALSE_NOISE * noise
+    level = float(np.mean(noise))
+    return {
+        "noise": level,
+        **{f"misfit_{name}": value for name, value in misfit.items()},
+        "true_gain": float(np.mean(saved)) / (misfit[SUBJECT] + level),
+        "false_noise": float(np.mean(is_false)),
+        "saved_there": float(np.sum(saved[is_false]) / max(np.sum(saved), 1e-300)),
+    }
