@@ -102,3 +102,18 @@ def test_each_figure_is_in_the_list():
     for preset in ("smoke", "laptop", "paper"):
         tasks = figure_tasks(FIGURES, preset)
         assert len({task.key for task in tasks}) == len(tasks)
+
+
+def test_a_training_that_diverged_early_does_not_withhold_other_figures(
+    store, tmp_path
+):
+    rows = results(store, "fig3")
+    short = [row for row in rows if row["kind"] in ("summary", "curve")]
+    with pytest.raises(ValueError, match="fig4 cannot be drawn: the training diverged"):
+        write_figures(short, tmp_path, ["fig4", "fig3"], preset="smoke")
+    assert (tmp_path / "fig3.png").exists()
+    assert not (tmp_path / "fig4.png").exists()
+    # Figure 2 shows none of the times at which these were recorded.
+    early = [row for row in rows if row.get("update") == 10]
+    with pytest.raises(ValueError, match="diverged after 10 updates"):
+        write_figures([*short, *early], tmp_path, ["fig2"], preset="smoke")

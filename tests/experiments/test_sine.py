@@ -165,7 +165,7 @@ def test_figures_share_trainings(preset):
 
 def test_budgets_of_the_presets():
     assert PRESETS["paper"] == (10, 10**7, 10**7)
-    assert PRESETS["laptop"] == (3, 2 * 10**6, 5 * 10**5)
+    assert PRESETS["laptop"] == (4, 2 * 10**6, 5 * 10**5)
     settings = [dict(task.settings) for task in curve_tasks("paper")]
     assert len({task.key for task in curve_tasks("paper")}) == 40
     assert {one["updates"] for one in settings} == {10**7}

@@ -31,6 +31,10 @@ LINES: dict[Curve, tuple[str, str]] = {
 }
 
 
+class NothingToDraw(ValueError):
+    """A training diverged before it had recorded what a figure shows."""
+
+
 class Drawing(NamedTuple):
     """A figure, and the numbers behind it by the end of their file's name."""
 

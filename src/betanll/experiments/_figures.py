@@ -95,21 +95,31 @@ def write_figures(
     Raises
     ------
     ValueError
-        If a figure is unknown or has no result at all; nothing is written then.
+        If a figure is unknown or has no result at all; nothing is written then. Also
+        if a training diverged before it had recorded what a figure shows; the others
+        are written.
     """
+    from betanll.experiments._drawing import NothingToDraw
+
     given = results if isinstance(results, Store) else list(results)
     contents: dict[str, bytes] = {}
+    failures = []
     for name in dict.fromkeys(artefacts):
         rows = _rows_of(given, figure_tasks([name], preset))
         if not rows:
             raise ValueError(f"no task of {name} has a result, so it cannot be drawn")
-        contents |= _files(name, rows, preset)
+        try:
+            contents |= _files(name, rows, preset)
+        except NothingToDraw as error:
+            failures.append(f"{name} cannot be drawn: {error}")
     paths = []
     for file, content in contents.items():
         path = Path(folder) / file
         with written_atomically(path) as temporary:
             temporary.write_bytes(content)
         paths.append(path)
+    if failures:
+        raise ValueError("; ".join(failures))
     return paths
 
 

@@ -76,7 +76,7 @@ class Preset(NamedTuple):
 
 PRESETS = {
     "smoke": Preset(2, 300, 200),
-    "laptop": Preset(3, 2_000_000, 500_000),
+    "laptop": Preset(4, 2_000_000, 500_000),
     "paper": Preset(10, 10_000_000, 10_000_000),
 }
 

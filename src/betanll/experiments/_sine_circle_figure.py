@@ -12,28 +12,45 @@ from matplotlib.patches import ConnectionPatch
 
 from betanll._style import BLUE, ORANGE
 from betanll.datasets import sine
-from betanll.experiments._drawing import Array, Drawing, Rows, counted, numbers, of_kind
+from betanll.experiments._drawing import (
+    LINES,
+    Amount,
+    Array,
+    Drawing,
+    NothingToDraw,
+    Rows,
+    add_note,
+    counted,
+    numbers,
+    of_kind,
+)
 from betanll.experiments._sine import (
+    FIT_UPDATES,
     FIT_X,
     JACOBIAN_X,
     PROBABILITY_STEP,
     RADII,
     TRAIN_SEED,
+    Curve,
     fit_updates_of,
 )
-from betanll.experiments._sine_figures import add_training_note, draw_sine_fit
+from betanll.experiments._sine_figures import draw_sine_fit, recorded
 
 #: Errors and spreads are averaged over half a period to each side.
 _HALF_WINDOW = 0.5
+_BETA = 0.5
 #: Where the error of the mean is larger, the sine counts as not learnt.
 _MISFIT = 0.1
 
 
 def fig2(rows: Rows, preset: str) -> Drawing:
     """Error, predicted spread, weight and features of one network."""
-    # The last time that figure 3 shows before the network diverged, if it did.
-    recorded = {row["update"] for row in of_kind(rows, "jacobian")}
-    update = max(recorded.intersection(fit_updates_of(rows[0]["updates"])))
+    # The last time that figure 3 shows, before the network diverged, if it did.
+    updates = {row["update"] for row in recorded(rows, "jacobian")}
+    shown = updates.intersection(fit_updates_of(rows[0]["updates"]))
+    if not shown:
+        raise NothingToDraw(f"the training diverged after {max(updates)} updates")
+    update = max(shown)
     fit = of_kind(rows, "fit", update=update)[0]
     weights = of_kind(rows, "probability", update=update)[0]
     bends = of_kind(rows, "jacobian", update=update, radius=RADII[0])[0]
@@ -55,8 +72,20 @@ def fig2(rows: Rows, preset: str) -> Drawing:
     top_right.set(yscale="log", ylabel="unit of y")
     top_right.set_title("2  so the error counts as noise")
 
+    # The same network under beta-NLL: weights are variance ** (beta - 1).
     probability = numbers(weights["values"])
-    bottom_right.plot(x[::PROBABILITY_STEP], probability, color=ORANGE, linewidth=1.3)
+    with_beta = probability ** (1 - _BETA)
+    with_beta /= PROBABILITY_STEP * with_beta.sum()
+    shown_x = x[::PROBABILITY_STEP]
+    bottom_right.plot(shown_x, probability, color=ORANGE, linewidth=1.6, label="NLL")
+    color, dashes = LINES[Curve("beta-nll", _BETA)]
+    bottom_right.plot(
+        *(shown_x, with_beta, dashes),
+        color=color,
+        linewidth=1.6,
+        label=f"with β = {_BETA:g}",
+    )
+    bottom_right.legend(loc="upper right")
     bottom_right.axhline(1 / len(x), color="black", linewidth=1, linestyle=(0, (1, 1)))
     bottom_right.annotate(
         *("uniform", (0.99, 1 / len(x))),
@@ -86,11 +115,12 @@ def fig2(rows: Rows, preset: str) -> Drawing:
         (bottom_left, top_left, ((0.5, 1.13), (0.5, -0.24))),
     ):
         _draw_arrow(figure, start, end, *at)
-    add_training_note(figure, preset, rows)
+    longest = Amount(update, FIT_UPDATES[-1], "update")
+    add_note(figure, preset, [longest, Amount(1, 1, "seed")])
     tables = {
         "": pd.DataFrame({"x": FIT_X, "error_rms": error, "std_rms": spread}),
         "-probability": pd.DataFrame(
-            {"x": x[::PROBABILITY_STEP], "probability": probability}
+            {"x": shown_x, "nll": probability, f"beta-nll {_BETA:g}": with_beta}
         ),
         "-jacobian": pd.DataFrame({"x": JACOBIAN_X, "jacobian_variance": bend}),
     }

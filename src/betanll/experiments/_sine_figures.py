@@ -17,6 +17,7 @@ from betanll.experiments._drawing import (
     Amount,
     Array,
     Drawing,
+    NothingToDraw,
     Rows,
     add_note,
     counted,
@@ -28,6 +29,7 @@ from betanll.experiments._drawing import (
 )
 from betanll.experiments._sine import (
     CURVES,
+    FIT_UPDATES,
     FIT_X,
     JACOBIAN_X,
     PRESETS,
@@ -94,8 +96,10 @@ def fig3(rows: Rows, preset: str) -> Drawing:
         draw_sine_fit(ax, fit)
         ax.set_title(f"after {counted(fit['update'], 'update')}")
         ax.label_outer()
-    axes[0].legend(loc="upper right", ncols=3, columnspacing=0.8, handletextpad=0.4)
-    add_training_note(figure, preset, rows)
+    if shown:
+        axes[0].legend(loc="upper right", ncols=3, columnspacing=0.8, handletextpad=0.4)
+    longest = Amount(updates[-1], FIT_UPDATES[-1], "update")
+    add_note(figure, preset, [longest, Amount(1, 1, "seed")])
     return Drawing(figure, {"": _fit_table(shown)})
 
 
@@ -103,7 +107,7 @@ def fig4(rows: Rows, preset: str) -> Drawing:
     """How much the features bend, over x and time."""
     figure = Figure(figsize=(10, 3.6), layout="constrained")
     axes = figure.subplots(1, 3, sharex=True, sharey=True, width_ratios=[2, 1, 1])
-    maps = of_kind(rows, "jacobian")
+    maps = recorded(rows, "jacobian")
     values = np.maximum(_matrix(maps), _SMALLEST_JACOBIAN_VARIANCE)
     norm = LogNorm(values.min(), max(values.max(), 10 * values.min()))
     mesh = None
@@ -126,7 +130,7 @@ def fig5(rows: Rows, preset: str) -> Drawing:
     """What the likelihood looks at, over x and time."""
     figure = Figure(figsize=(7, 3.8), layout="constrained")
     ax = figure.subplots()
-    maps = of_kind(rows, "probability")
+    maps = recorded(rows, "probability")
     x = sine(seed=TRAIN_SEED).x[:, 0]
     uniform, shown_x = 1 / len(x), x[::PROBABILITY_STEP]
     values = _matrix(maps)
@@ -166,6 +170,14 @@ def figS1(rows: Rows, preset: str) -> Drawing:
         axes[0].legend(loc="upper right", ncols=3, columnspacing=0.8, handletextpad=0.4)
     add_training_note(figure, preset, rows, n_paper_seeds=3)
     return Drawing(figure, {"": _fit_table(shown)})
+
+
+def recorded(rows: Rows, kind: str) -> list[dict[str, Any]]:
+    """Return what a detailed training recorded along the way."""
+    found = of_kind(rows, kind)
+    if not found:
+        raise NothingToDraw("the training diverged before its first record")
+    return found
 
 
 def draw_curve(ax: Axes, curve: Curve, table: pd.DataFrame) -> None:
@@ -223,7 +235,7 @@ def _curve_table(rows: Rows) -> pd.DataFrame:
         ],
         columns=["label", "update", "rmse", "log_likelihood"],
     ).astype({"rmse": float, "log_likelihood": float})
-    groups = points.dropna(subset="rmse").groupby(["label", "update"], sort=False)
+    groups = points.dropna(subset="rmse").groupby(["label", "update"])
     return groups.agg(
         n_seeds=("rmse", "size"),
         rmse_mean=("rmse", "mean"),

@@ -77,15 +77,13 @@ def _grid(
         ]
     axes[0].set_ylabel("hidden layers × units")
     _add_bar(figure, mesh, axes, label)
-    trials = Amount(_n_trials(lines), paper.grid_trials, "trial", " a cell")
-    updates = Amount(chosen.grid_updates, paper.grid_updates, "update")
-    add_note(figure, preset, [updates, trials])
+    networks = Amount(len(names), len(paper.architectures), "network")
+    _add_note(figure, preset, lines, [networks])
     return Drawing(figure, {"": pd.DataFrame(lines)})
 
 
 def figS2(rows: Rows, preset: str) -> Drawing:
     """The error of the likelihood for other optimisers."""
-    chosen, paper = PRESETS[preset], PRESETS["paper"]
     figure = Figure(figsize=(11, 3.8), layout="constrained")
     axes = figure.subplots(1, 2)
     panels: list[tuple[list[Optimizer], str]] = [
@@ -105,9 +103,7 @@ def figS2(rows: Rows, preset: str) -> Drawing:
         _label_cells(ax, rates, list(table))
         ax.set(title=title)
     _add_bar(figure, mesh, axes, "mean RMSE (unit of y)")
-    trials = Amount(_n_trials(lines), paper.optimizer_trials, "trial", " a cell")
-    updates = Amount(chosen.optimizer_updates, paper.optimizer_updates, "update")
-    add_note(figure, preset, [updates, trials])
+    _add_note(figure, preset, lines)
     return Drawing(figure, {"": pd.DataFrame(lines)})
 
 
@@ -139,8 +135,22 @@ def _numbers(cell: Cell, metric: str) -> dict[str, Any]:
     }
 
 
-def _n_trials(lines: Sequence[dict[str, Any]]) -> int:
-    return max(line["n_trials"] for line in lines)
+def _add_note(
+    figure: Figure,
+    preset: str,
+    lines: Sequence[dict[str, Any]],
+    further: Sequence[Amount] = (),
+) -> None:
+    chosen, paper = PRESETS[preset], PRESETS["paper"]
+    n_trials = max(line["n_trials"] for line in lines)
+    rates = len(chosen.learning_rates), len(paper.learning_rates)
+    amounts = [
+        Amount(chosen.updates, paper.updates, "update"),
+        Amount(n_trials, paper.n_trials, "trial", " a cell"),
+        *further,
+        Amount(*rates, "learning rate"),
+    ]
+    add_note(figure, preset, amounts)
 
 
 def _label_cells(ax: Axes, rates: Iterable[float], down: Sequence[str]) -> None:
