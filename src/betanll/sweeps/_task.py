@@ -8,6 +8,9 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+#: Whose functions a task may name: the library's, and those of its quality benchmark.
+_PACKAGES = ("betanll.", "benchmarks.quality.")
+
 
 @dataclass(frozen=True)
 class Task:
@@ -17,7 +20,8 @@ class Task:
     ----------
     function : str
         Where the function is, as ``"package.module:name"``. It takes the settings as
-        keyword arguments and returns a list of flat dictionaries, the result rows.
+        keyword arguments and returns a list of dictionaries that JSON can hold, the
+        result rows.
     settings : tuple of (str, value)
         Sorted by name; numbers, text, booleans and None.
 
@@ -58,9 +62,9 @@ class Task:
         return cls.of(content["function"], **content["settings"])
 
     def run(self) -> list[dict[str, Any]]:
-        """Call the function, which must belong to this library."""
+        """Call the function, of this library or of its quality benchmark only."""
         module, _, name = self.function.partition(":")
-        if not module.startswith("betanll."):
+        if not module.startswith(_PACKAGES):
             raise ValueError(f"{self.function!r} is not a function of betanll")
         return getattr(importlib.import_module(module), name)(**dict(self.settings))
 
