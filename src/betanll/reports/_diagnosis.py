@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from betanll._pages import environment
 from betanll._style import (
@@ -209,6 +209,7 @@ def _weight_figure(diagnosis: Diagnosis) -> Figure:
     ax.axvline(0.05, linestyle="--", color="black", lw=1)
     ax.set_xlabel("weight relative to the average")
     ax.set_ylabel("held-out rows")
+    ax.yaxis.set_major_locator(MaxNLocator(6, integer=True))
     ax.set_xlim(edges[0], edges[-1])
     use_log_scale(ax)
     return figure
@@ -226,6 +227,7 @@ def _residual_figure(diagnosis: Diagnosis) -> Figure:
         ax.stairs(counts, edges, color=color, lw=1.6, label=name)
     ax.set_xlabel("absolute error")
     ax.set_ylabel("held-out rows")
+    ax.yaxis.set_major_locator(MaxNLocator(6, integer=True))
     ax.set_xlim(edges[0], edges[-1])
     use_log_scale(ax)
     ax.legend()
