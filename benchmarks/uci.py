@@ -2,10 +2,11 @@
 
     python benchmarks/uci.py reference --data-dir DIR   # alone on the machine
     python benchmarks/uci.py workers --data-dir DIR     # alone on the machine
-    python benchmarks/uci.py total                      # sums up results/uci/runs.csv
+    python benchmarks/uci.py sample --data-dir DIR      # alone on the machine
 
-DIR has the data as ``betanll data download`` leaves it. The first two write
-``results/uci/speed-reference.csv`` and ``results/uci/speed-workers.csv``.
+DIR has the data as ``betanll data download`` leaves it. They write
+``speed-reference.csv``, ``speed-workers.csv`` and ``speed-sample.csv`` in
+``results/uci``.
 """
 
 from __future__ import annotations
@@ -224,14 +225,48 @@ def workers(data_dir: Path, dataset: str) -> None:
 
 
 @cli.command()
-def total() -> None:
-    """Sum up updates and seconds of the methods that were run."""
-    runs = pd.read_csv(RESULTS / "runs.csv")
-    groups = runs.groupby("method")
-    sums = groups[["updates", "seconds"]].sum().assign(splits=groups.size())
-    sums.loc["all"] = sums.sum()
-    sums["us_per_update"] = sums["seconds"] / sums["updates"] * 1e6
-    click.echo(sums.to_string())
+@data_dir
+@click.option("--splits", default=2, show_default=True, help="Of each set and method.")
+def sample(data_dir: Path, splits: int) -> None:
+    """Estimate how long the cheap methods take in full, from a sample of the splits.
+
+    Updates are those of the full run, in ``runs.csv``; what one costs, with everything
+    around it, is measured here, on two workers.
+    """
+    os.environ["BETANLL_DATA"] = str(data_dir)
+    from betanll.experiments._paper_uci import METHODS
+    from betanll.experiments._uci import uci_tasks
+    from betanll.sweeps import Store, run_sweep
+
+    cheap = [m for m in METHODS if m.name in ("beta-nll", "mm", "mse", "student-t")]
+    tasks = [
+        task
+        for task in uci_tasks("paper", methods=cheap)
+        if dict(task.settings)["split"] < splits
+    ]
+    with tempfile.TemporaryDirectory() as folder, Store(f"{folder}/sweep.db") as store:
+        report = run_sweep(tasks, store, n_workers=2, progress=True)
+        sampled = pd.DataFrame(store.rows(tasks))
+    by = ["dataset", "method"]
+    amounts = ["updates", "seconds"]
+    frame = sampled.groupby(by)[amounts].sum().add_prefix("sample_")
+    full = pd.read_csv(RESULTS / "runs.csv").groupby(by)
+    frame["splits"] = full.size()
+    frame["updates"] = full["updates"].sum()
+    frame["us_per_update"] = frame["sample_seconds"] / frame["sample_updates"] * 1e6
+    frame["seconds"] = frame["us_per_update"] * frame["updates"] / 1e6
+    frame.to_csv(RESULTS / "speed-sample.csv", float_format="%.6g")
+    # Start of the processes, compilation and the wait at the end.
+    busy = frame["sample_seconds"].sum() / (2 * report.seconds)
+    click.echo(frame.to_string())
+    click.echo(f"sample: {report.seconds:.0f} s, workers {busy:.0%} busy")
+    splits, updates, seconds = frame[["splits", "updates", "seconds"]].sum()
+    minutes = seconds / 2 / 60
+    click.echo(
+        f"in full: {splits:.0f} splits, {updates:.4g} updates of "
+        f"{seconds / updates * 1e6:.1f} us, {minutes:.1f} minutes on two cores, "
+        f"{minutes / busy:.1f} if they are as often idle as in the sample"
+    )
 
 
 if __name__ == "__main__":
