@@ -88,11 +88,11 @@ def fig2(rows: Rows, preset: str) -> Drawing:
     bottom_right.legend(loc="upper right")
     bottom_right.axhline(1 / len(x), color="black", linewidth=1, linestyle=(0, (1, 1)))
     bottom_right.annotate(
-        *("uniform", (0.99, 1 / len(x))),
-        xytext=(0, 3),
+        *("uniform", (0.6, 1 / len(x))),
+        xytext=(0, -3),
         textcoords="offset points",
         xycoords=("axes fraction", "data"),
-        ha="right",
+        va="top",
         fontsize=8,
     )
     bottom_right.set(yscale="log", ylabel="sampling probability")
