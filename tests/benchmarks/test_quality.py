@@ -138,6 +138,9 @@ def test_weighted_mixtures_agree_with_repeated_components():
         np.testing.assert_allclose(found.cdf(y), expected.cdf(y))
         np.testing.assert_allclose(found.interval(0.9), expected.interval(0.9))
         np.testing.assert_allclose(crps(found, y), metrics.crps(expected, y))
+    samples = weighted.sample(20_000, rng=0)
+    np.testing.assert_allclose(samples.mean(axis=0), weighted.mean, atol=0.08)
+    np.testing.assert_allclose(samples.std(axis=0), weighted.std, rtol=0.04)
 
 
 def test_scores_are_sums_over_targets_and_scaled_by_the_training_rows():
