@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import matplotlib
 import pandas as pd
 from matplotlib.figure import Figure
 
 from benchmarks.quality._summary import RANKED
 from betanll._files import written_atomically
-from betanll._style import BLUE, ORANGE, report_style
+from betanll._style import BLUE, ORANGE, rendered, report_style
 
 
 def write_pictures(
@@ -20,12 +19,8 @@ def write_pictures(
     figure = draw_ranks(overall, ours=ours, note=note)
     paths = [folder / "quality.png", folder / "quality.svg"]
     for path in paths:
-        without_date = {"Date": None} if path.suffix == ".svg" else {}
-        with (
-            matplotlib.rc_context({"svg.hashsalt": "betanll"}),
-            written_atomically(path) as temporary,
-        ):
-            figure.savefig(temporary, dpi=160, metadata=without_date)
+        with written_atomically(path) as temporary:
+            temporary.write_bytes(rendered(figure, path.suffix[1:]))
     return paths
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import matplotlib
 import matplotlib.style
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from numpy.typing import ArrayLike, NDArray
 
@@ -20,6 +23,7 @@ ORANGE = "#cf5a1a"
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
+_PIXELS_PER_INCH = 150
 _REPORT_STYLE = {
     "font.size": 11,
     "axes.labelsize": 11,
@@ -39,6 +43,15 @@ def report_style() -> Iterator[None]:
     """Draw with our settings, whatever the user has set."""
     with matplotlib.style.context(["default", _REPORT_STYLE]):
         yield
+
+
+def rendered(figure: Figure, form: str) -> bytes:
+    """Return a figure as ``png`` or ``svg``; the same figure has the same bytes."""
+    buffer = io.BytesIO()
+    metadata = {"Date": None} if form == "svg" else {}
+    with matplotlib.rc_context({"svg.hashsalt": "betanll"}):
+        figure.savefig(buffer, format=form, dpi=_PIXELS_PER_INCH, metadata=metadata)
+    return buffer.getvalue()
 
 
 def format_number(value: float) -> str:

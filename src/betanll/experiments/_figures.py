@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import io
 import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -16,12 +15,7 @@ from betanll.experiments._sine_heteroscedastic import heteroscedastic_tasks
 from betanll.sweeps import Store, Task
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from betanll.experiments._drawing import Drawing
-
-_PIXELS_PER_INCH = 150
-_NO_DATE = {"Date": None}
 
 
 class _Artefact(NamedTuple):
@@ -145,26 +139,16 @@ def _rows_of(
 
 
 def _files(name: str, rows: list[dict[str, Any]], preset: str) -> dict[str, bytes]:
-    from betanll._style import report_style
+    from betanll._style import rendered, report_style
 
     module = importlib.import_module(f"betanll.experiments.{_artefact(name).module}")
     with report_style():
         drawing: Drawing = getattr(module, name)(rows, preset)
         files = {
-            f"{name}.png": _rendered(drawing.figure, "png", {}),
-            f"{name}.svg": _rendered(drawing.figure, "svg", _NO_DATE),
+            f"{name}.png": rendered(drawing.figure, "png"),
+            f"{name}.svg": rendered(drawing.figure, "svg"),
         }
     for end, table in drawing.tables.items():
         text = table.to_csv(index=False, float_format="%.6g", lineterminator="\n")
         files[f"{name}{end}.csv"] = text.encode()
     return files
-
-
-def _rendered(figure: Figure, form: str, metadata: dict[str, Any]) -> bytes:
-    import matplotlib
-
-    buffer = io.BytesIO()
-    # The same figure has the same bytes.
-    with matplotlib.rc_context({"svg.hashsalt": "betanll"}):
-        figure.savefig(buffer, format=form, dpi=_PIXELS_PER_INCH, metadata=metadata)
-    return buffer.getvalue()
