@@ -28,18 +28,15 @@ MIN_GAIN = 0.2
 #: ... and by this one at the lower end of a one-sided 95 % interval ...
 MIN_LOW_GAIN = 0.1
 #: ... and at least this share of the gain must lie in points with less than average
-#: weight ...
+#: weight.
 MIN_IGNORED_SHARE = 0.5
-#: ... and at least this share of the training points must be starved.
-MIN_STARVED = 0.05
 
 RULE = (
     "The likelihood starves points if another objective, trained on the same rows, "
     f"lowers the squared error on held-out rows by at least {MIN_GAIN:.0%} (by "
-    f"{MIN_LOW_GAIN:.0%} at the lower end of a one-sided 95 % interval), at least "
-    f"{MIN_IGNORED_SHARE:.0%} of that gain lies in rows to which the likelihood gives "
-    f"less than average weight, and at least {MIN_STARVED:.0%} of the training rows "
-    "have less than a twentieth of the average weight."
+    f"{MIN_LOW_GAIN:.0%} at the lower end of a one-sided 95 % interval), and at "
+    f"least {MIN_IGNORED_SHARE:.0%} of that gain lies in rows to which the likelihood "
+    "gives less than average weight."
 )
 
 
@@ -129,18 +126,16 @@ def judge(
     )
     total = np.nansum(reduction)
     ignored = float(np.nansum(reduction[weight < 1]) / total) if total > 0 else 0.0
-    starved = starved_fraction(training_variance, 0.0)
     return Evidence(
         pitfall=gain >= MIN_GAIN
         and gain_low >= MIN_LOW_GAIN
-        and ignored >= MIN_IGNORED_SHARE
-        and starved >= MIN_STARVED,
+        and ignored >= MIN_IGNORED_SHARE,
         challenger=challenger,
         gain=gain,
         gain_low=gain_low,
         ignored_share=ignored,
         effective_sample_fraction=effective_sample_fraction(training_variance, 0.0),
-        starved_fraction=starved,
+        starved_fraction=starved_fraction(training_variance, 0.0),
         log_variance_spread=log_variance_spread(training_variance),
         weight=weight,
         reduction=reduction,

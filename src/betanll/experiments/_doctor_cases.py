@@ -283,18 +283,18 @@ def true_numbers(
         the likelihood's expected squared error that the best other network saves.
         ``false_noise``: the share of the inputs at which the likelihood's variance is
         more than four times that of the noise, and ``saved_there``: the part of the
-        saving that lies in them.
+        saving that lies in them, 0 if nothing is saved.
     """
     squares = {name: (p.mean[:, 0] - mean) ** 2 for name, p in predictions.items()}
     misfit = {name: float(np.mean(square)) for name, square in squares.items()}
     best = min((name for name in misfit if name != SUBJECT), key=misfit.__getitem__)
     saved = squares[SUBJECT] - squares[best]
     is_false = predictions[SUBJECT].std[:, 0] ** 2 > _FALSE_NOISE * noise
-    level = float(np.mean(noise))
+    level, total = float(np.mean(noise)), float(np.sum(saved))
     return {
         "noise": level,
         **{f"misfit_{name}": value for name, value in misfit.items()},
         "true_gain": float(np.mean(saved)) / (misfit[SUBJECT] + level),
         "false_noise": float(np.mean(is_false)),
-        "saved_there": float(np.sum(saved[is_false]) / max(np.sum(saved), 1e-300)),
+        "saved_there": float(np.sum(saved[is_false]) / total) if total > 0 else 0.0,
     }
