@@ -95,7 +95,9 @@ def ensembles(data_dir: Path, splits: int) -> None:
     for name, split in todo(table, SETS, range(splits)):
         X, y, X_test, y_test = load(data_dir, name, split)
         started = time.perf_counter()
-        ensemble = HeteroscedasticRegressor(n_members=5, random_state=0).fit(X, y)
+        ensemble = HeteroscedasticRegressor(
+            preset="paper", n_members=5, random_state=0
+        ).fit(X, y)
         seconds = time.perf_counter() - started
         mixture = ensemble.predict_dist(X_test)
         many = metrics.evaluate(mixture, y_test, levels=[0.9])
@@ -127,7 +129,9 @@ def conformal(data_dir: Path) -> None:
     table = Table(RESULTS / "conformal.csv", columns, 2)
     for name, split in todo(table, SMALL_SETS, range(20)):
         X, y, X_test, y_test = load(data_dir, name, split)
-        model = HeteroscedasticRegressor(calibration="conformal", random_state=split)
+        model = HeteroscedasticRegressor(
+            preset="paper", calibration="conformal", random_state=split
+        )
         model.fit(X, y)
         plain = model.predict_dist(X_test).interval(0.9)
         table.add(
@@ -155,7 +159,7 @@ print(time.perf_counter() - started)
 """
 _OURS = """
 from betanll import HeteroscedasticRegressor
-HeteroscedasticRegressor(random_state=0).fit(X, y[:, 0])
+HeteroscedasticRegressor(preset="paper", random_state=0).fit(X, y[:, 0])
 """
 _NGBOOST = """
 from ngboost import NGBRegressor
@@ -201,7 +205,7 @@ def _throughput() -> None:
 
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1_000_000, 10))
-    model = HeteroscedasticRegressor(max_updates=500, random_state=0)
+    model = HeteroscedasticRegressor(preset="paper", max_updates=500, random_state=0)
     model.fit(X[:2000], X[:2000, 0])
     for label, predict in [
         ("predict", lambda: model.predict(X)),
@@ -243,7 +247,9 @@ def resident():
 rows, dtype = int(sys.argv[1]), np.dtype(sys.argv[2])
 rng = np.random.default_rng(0)
 X = rng.normal(size=(3000, 20)).astype(dtype)
-model = HeteroscedasticRegressor(max_updates=20, learning_rate_init=1e-3)
+model = HeteroscedasticRegressor(
+    preset="paper", max_updates=20, learning_rate_init=1e-3
+)
 model.fit(X, X[:, 0]).predict(X)  # what the libraries need themselves
 before = resident()
 X = np.empty((rows, 20), dtype)
@@ -261,7 +267,9 @@ def watch():
 
 thread = threading.Thread(target=watch)
 thread.start()
-model = HeteroscedasticRegressor(max_updates=2000, random_state=0).fit(X, y)
+model = HeteroscedasticRegressor(
+    preset="paper", max_updates=2000, random_state=0
+).fit(X, y)
 print((peak - before) / size)
 peak = 0
 model.predict(X, return_std=True)

@@ -44,41 +44,34 @@ class Method:
     def settings(self) -> str:
         """All settings as JSON: a method that is changed gets new results.
 
-        Our own defaults belong to them.
+        What our defaults and presets mean today belongs to them.
         """
         values = dict(self.given)
         if self.is_ours:
-            from betanll import HeteroscedasticRegressor
-
-            every = HeteroscedasticRegressor(**values).get_params()
-            values = {k: v for k, v in every.items() if k not in _NOT_SETTINGS}
+            values = _every_setting(values)
         return json.dumps(values, sort_keys=True)
+
+
+def _every_setting(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of our regressor with the values of the preset."""
+    from betanll import HeteroscedasticRegressor
+    from betanll.estimators._presets import AUTO, PRESETS
+
+    values = HeteroscedasticRegressor(**given).get_params()
+    preset = PRESETS[values["preset"]]
+    return {
+        name: getattr(preset, name, AUTO) if value == AUTO else value
+        for name, value in values.items()
+        if name not in _NOT_SETTINGS
+    }
 
 
 #: Variants of our regressor: add a line, and it takes part.
 VARIANTS: dict[str, dict[str, Any]] = {
-    "betanll": {},
-    # The network, search and budget of the paper's smaller sets; whatever the defaults.
-    "betanll-paper": {
-        "objective": "beta-nll",
-        "beta": 0.5,
-        "hidden_layer_sizes": (50,),
-        "activation": "relu",
-        "learning_rate_init": "search",
-        "batch_size": 256,
-        "max_updates": 20_000,
-        "n_iter_no_change": 50,
-        "validation_fraction": 0.2,
-        "n_members": 1,
-        "calibration": None,
-    },
-    "betanll-5": {
-        "n_members": 5,
-        "calibration": "scale",
-        "hidden_layer_sizes": (256, 256),
-        "activation": "silu",
-        "learning_rate_init": 2e-3,
-    },
+    "betanll": {"preset": "default"},
+    "betanll-fast": {"preset": "fast"},
+    "betanll-best": {"preset": "best"},
+    "betanll-paper": {"preset": "paper"},
 }
 
 METHODS: dict[str, Method] = {

@@ -9,7 +9,12 @@ from betanll.assessment._assess import CONSTANT, MODEL, PLAIN_NLL, RIDGE
 from betanll.estimators._state import to_state
 
 # As in the tests of the command line, which then need not compile again.
-SETTINGS = {"hidden_layer_sizes": (4,), "max_updates": 60, "random_state": 0}
+SETTINGS = {
+    "preset": "paper",
+    "hidden_layer_sizes": (4,),
+    "max_updates": 60,
+    "random_state": 0,
+}
 
 
 def table(n=40):

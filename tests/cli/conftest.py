@@ -13,7 +13,7 @@ from betanll.cli import _exit_code
 
 # Compiling takes far longer than training here, so nearly all tables of the tests give
 # the same tiny network three inputs and 32 training rows.
-QUICK = ["--hidden", "4", "--max-updates", "60"]
+QUICK = ["--preset", "paper", "--hidden", "4", "--max-updates", "60"]
 
 
 class Outcome(NamedTuple):

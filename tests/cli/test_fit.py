@@ -12,6 +12,7 @@ import pytest
 from betanll.cli import _options
 from betanll.cli.fit import _split
 from betanll.estimators import HeteroscedasticRegressor, TableModel
+from betanll.estimators._presets import PRESETS
 from betanll.objectives import OBJECTIVES
 
 FILES = ["model/model.json", "model/weights.safetensors", "report.html"]
@@ -30,6 +31,7 @@ def assert_finite(report):
 
 def test_objectives_are_those_of_the_library():
     assert tuple(OBJECTIVES) == _options.OBJECTIVES
+    assert tuple(PRESETS) == _options.PRESETS
 
 
 def test_fit_prints_scores_of_held_out_rows_next_to_baselines(fitted, frame):

@@ -9,12 +9,12 @@ import pytest
 from betanll import HeteroscedasticRegressor, objectives
 from betanll.estimators import _persistence
 from betanll.estimators._persistence import ModelError, read_model, write_model
-from betanll.estimators._search import as_numpy
-from betanll.estimators._whitening import Whitening
 from betanll.nets import MLP
+from betanll.protocols import Whitening, as_numpy
 
 # Search and refit, and the folds of three that 60 rows fall into, share one program.
 SETTINGS = {
+    "preset": "paper",
     "hidden_layer_sizes": (8,),
     "batch_size": 16,
     "max_updates": 200,
@@ -122,6 +122,7 @@ def untrained():
         if feature_names is not None:
             model.feature_names_in_ = np.array(feature_names, object)
         model.spread_ = np.ones(n_outputs)
+        model.df_ = None
         if is_spread:
             model.spread_ = rng.uniform(0.5, 2, n_outputs)
         model.conformal_scores_ = None

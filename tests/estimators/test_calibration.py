@@ -5,15 +5,20 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from betanll.distributions import Mixture, Normal, StudentT
 from betanll.estimators._calibration import (
     conformal_factors,
     conformal_scores,
+    residuals_of,
     spread_factor,
+    student_t_fit,
     with_spread,
+    with_tails,
 )
 from betanll.metrics import log_likelihood, mean_squared_z
+from betanll.protocols import Unseen
 
 COVERAGES = [0.01, 0.3, 0.5, 0.8, 0.9, 0.97]
 
@@ -39,22 +44,24 @@ def test_spread_factor_is_the_root_mean_square_of_z():
     target = np.array([[3.0, 5.0], [2.0, np.nan]])
     # z is 3 and 1 for the first target, 2 for the second.
     expected = [math.sqrt(5), 2.0]
-    np.testing.assert_allclose(spread_factor(predictive, target), expected, rtol=1e-15)
+    found = spread_factor(residuals_of(predictive, target))
+    np.testing.assert_allclose(found, expected, rtol=1e-15)
     weights = np.array([[1.0], [3.0]])
     expected = [math.sqrt((9 + 3) / 4), 2.0]
-    found = spread_factor(predictive, target, weights)
+    found = spread_factor(residuals_of(predictive, target, weights))
     np.testing.assert_allclose(found, expected, rtol=1e-15)
 
 
 def test_spread_factor_of_a_target_without_values_is_one():
     predictive = Normal(np.zeros((3, 2)), np.ones((3, 2)))
     target = np.column_stack([np.full(3, 2.0), np.full(3, np.nan)])
-    np.testing.assert_array_equal(spread_factor(predictive, target), [2.0, 1.0])
+    unseen = residuals_of(predictive, target)
+    np.testing.assert_array_equal(spread_factor(unseen), [2.0, 1.0])
 
 
 def test_spread_stays_positive_for_perfect_predictions():
     predictive = Normal(np.zeros((3, 1)), np.ones((3, 1)))
-    factor = spread_factor(predictive, np.zeros((3, 1)))
+    factor = spread_factor(residuals_of(predictive, np.zeros((3, 1))))
     assert 0 < factor < 1e-3
     assert np.all(with_spread(predictive, factor).std > 0)
 
@@ -75,11 +82,79 @@ def test_with_spread_scales_the_std_and_leaves_the_mean(kind):
     # The gain in likelihood of a point is (z2 - 1 - log z2) / 2, z2 the mean square.
     if kind == "normal":
         target = predictive.mean + factor * predictive.std * rng.normal(size=(30, 2))
-        factor = spread_factor(predictive, target)
+        factor = spread_factor(residuals_of(predictive, target))
         gain = log_likelihood(with_spread(predictive, factor), target)
         gain -= log_likelihood(predictive, target)
         expected = np.sum(factor**2 - 1 - np.log(factor**2)) / 2
         assert gain == pytest.approx(expected, rel=1e-10)
+
+
+# Tails
+
+
+def drawn(df, std, n=20_000, seed=0):
+    """Residuals of a Student t with a given standard deviation."""
+    z = np.random.default_rng(seed).standard_t(df, (n, 1))
+    return Unseen(std * z * math.sqrt((df - 2) / df), np.ones((n, 1)))
+
+
+@pytest.mark.parametrize("std", [0.02, 1.0, 50.0])
+@pytest.mark.parametrize("df", [4.0, 12.0])
+def test_student_t_fit_finds_spread_and_tails(df, std):
+    (found_std,), (found_df,) = student_t_fit(drawn(df, std))
+    assert found_df == pytest.approx(df, rel=0.15)
+    assert found_std == pytest.approx(std, rel=0.05)
+
+
+def test_student_t_fit_is_the_maximum_of_the_likelihood():
+    unseen = drawn(6.0, 1.3, n=2000)
+    z = unseen.residuals[:, 0]
+    (std,), (df,) = student_t_fit(unseen)
+    fitted = stats.t.logpdf(z, df, scale=std * math.sqrt((df - 2) / df)).sum()
+    best_df, _, best_scale = stats.t.fit(z, floc=0)
+    # The prior is worth one row of two thousand.
+    assert fitted == pytest.approx(
+        stats.t.logpdf(z, best_df, 0, best_scale).sum(), abs=0.1
+    )
+
+
+def test_gaussian_residuals_have_light_tails():
+    z = np.random.default_rng(1).normal(size=(20_000, 1))
+    (std,), (df,) = student_t_fit(Unseen(2 * z, np.ones_like(z)))
+    assert df > 50
+    assert std == pytest.approx(2, rel=0.02)
+
+
+def test_weights_count_as_repetitions_whatever_their_unit():
+    unseen = drawn(5.0, 1.0, n=3000)
+    counts = np.random.default_rng(2).integers(0, 3, (3000, 1))
+    repeated = np.repeat(unseen.residuals, counts[:, 0], axis=0)
+    expected = student_t_fit(Unseen(repeated, np.ones_like(repeated)))
+    found = student_t_fit(Unseen(unseen.residuals, 1e-3 * counts))
+    np.testing.assert_allclose(found, expected, rtol=0.02)
+
+
+def test_student_t_fit_of_nothing_and_of_perfect_predictions():
+    residuals = np.column_stack([np.zeros(5), np.ones(5)])
+    weights = np.column_stack([np.ones(5), np.zeros(5)])
+    std, df = student_t_fit(Unseen(residuals, weights))
+    assert np.all((std > 0) & (df > 2) & np.isfinite(std) & np.isfinite(df))
+    assert std[0] < 1e-3
+    assert std[1] == pytest.approx(1, rel=1e-3)
+
+
+def test_with_tails_keeps_the_mean_and_scales_the_std():
+    mixture = Mixture(
+        [
+            Normal([[0.0], [1.0]], [[1.0], [2.0]]),
+            Normal.from_variance([[4.0], [1.0]], [[1.0], [9.0]]),
+        ]
+    )
+    found = with_tails(mixture, np.array([1.5]), np.array([5.0]))
+    assert isinstance(found, StudentT)
+    np.testing.assert_allclose(found.mean, mixture.mean, rtol=1e-15)
+    np.testing.assert_allclose(found.std, 1.5 * mixture.std, rtol=1e-14)
+    assert np.all(found.df == 5)
 
 
 def test_scale_calibration_gives_mean_square_z_of_one_on_its_rows(regressor, held_out):

@@ -13,9 +13,9 @@ EXPECTED = {
 }
 
 
-# Fewer updates than by default: scikit-learn fits about a hundred times.
+# Less than by default: scikit-learn fits about a hundred times.
 @parametrize_with_checks(
-    [HeteroscedasticRegressor(max_updates=2000)],
+    [HeteroscedasticRegressor(hidden_layer_sizes=16, max_updates=300, n_members=2)],
     expected_failed_checks=lambda estimator: EXPECTED,
 )
 def test_check(estimator, check):
@@ -24,7 +24,7 @@ def test_check(estimator, check):
 
 @pytest.mark.slow
 @parametrize_with_checks(
-    [HeteroscedasticRegressor(max_updates=300, n_members=2, calibration="scale")],
+    [HeteroscedasticRegressor(preset="paper", max_updates=2000, calibration="scale")],
     expected_failed_checks=lambda estimator: EXPECTED,
 )
 def test_check_of_a_calibrated_ensemble(estimator, check):

@@ -6,7 +6,7 @@ from sklearn.metrics import r2_score
 
 from betanll import HeteroscedasticRegressor
 from betanll.distributions import Mixture, Normal
-from betanll.estimators import _search, _whitening
+from betanll.protocols import LEARNING_RATES, _columns
 
 ROWS = np.random.default_rng(9).normal(size=(17, 2))
 
@@ -20,7 +20,9 @@ def test_mean_noise_and_intervals_are_found():
     X = rng.uniform(-1, 1, (1000, 1))
     noise = np.where(X[:, 0] < 0, 0.5, 3.0)
     y = 200 + 10 * np.sin(3 * X[:, 0]) + noise * rng.normal(size=1000)
-    model = HeteroscedasticRegressor(max_updates=2000, random_state=0).fit(X, y)
+    model = HeteroscedasticRegressor(
+        preset="paper", max_updates=2000, random_state=0
+    ).fit(X, y)
     x = np.linspace(-0.9, 0.9, 50)[:, None]
     mean, std = model.predict(x, return_std=True)
     truth, spread = 200 + 10 * np.sin(3 * x[:, 0]), np.where(x[:, 0] < 0, 0.5, 3.0)
@@ -30,7 +32,7 @@ def test_mean_noise_and_intervals_are_found():
     assert model.score(X, y) == r2_score(y, model.predict(X)) > 0.9
     # A constant of the right spread would reach the entropy of N(0, 1.75^2) at best.
     assert model.log_likelihood(X, y) > -1.9
-    assert model.best_learning_rate_ in _search.LEARNING_RATES
+    assert model.best_learning_rate_ in LEARNING_RATES
     assert model.beta_ == 0.5
 
 
@@ -87,7 +89,7 @@ def test_predictions_are_the_network_between_the_two_whitenings(fitted, table):
 
 def test_prediction_does_not_depend_on_how_many_rows_are_asked_for(fitted, monkeypatch):
     mean, std = fitted.predict(ROWS, return_std=True)
-    monkeypatch.setattr(_whitening, "_CHUNK", 5)
+    monkeypatch.setattr(_columns, "_CHUNK", 5)
     np.testing.assert_allclose(fitted.predict(ROWS), mean, rtol=1e-6)
     np.testing.assert_allclose(fitted.predict(ROWS[3:4], True)[1], std[3:4], rtol=1e-6)
 

@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from betanll.estimators import _search, fit_many
+from betanll.estimators import fit_many
+from betanll.protocols import _run
 from betanll.training import fit_fleet
 
 # What is kept
@@ -106,7 +107,7 @@ def test_an_interrupted_fit_leaves_the_estimator_as_it_was(
             raise error
         return fit_fleet(tasks, **options)
 
-    monkeypatch.setattr(_search, "fit_fleet", interrupted)
+    monkeypatch.setattr(_run, "fit_fleet", interrupted)
     before = dict(vars(new))
     with pytest.raises(error):
         new.fit(X, y)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from betanll.estimators import _search
+from betanll import protocols
 from betanll.nets import MLP
 from betanll.objectives import MSE, OBJECTIVES, BetaNLL, GaussianNLL, Objective
 from betanll.objectives import StudentT as StudentTObjective
@@ -82,7 +82,7 @@ def test_beta_may_be_chosen(same_bits, regressor, table):
     search = model.search_results_
     assert len(search["beta"]) == 30
     best = int(np.argmax(search["best_score"]))
-    assert model.beta_ == search["beta"][best] in _search.BETAS
+    assert model.beta_ == search["beta"][best] in protocols.BETAS
     assert model.best_learning_rate_ == search["learning_rate"][best]
     assert model.best_validation_score_ == search["best_score"][best]
     assert model.n_iter_ == search["best_epoch"][best]
@@ -100,8 +100,8 @@ def test_beta_may_be_chosen(same_bits, regressor, table):
         ("beta", [-0.1, np.nan, np.inf, None, "best", (1.0,), (0.0, 1.0, 0.5), ()]),
         ("hidden_layer_sizes", [0, (8, 0), (8.5,), "50", None, 2.5, {8}, (True,)]),
         ("activation", ["sigmoid", None, 3]),
-        ("learning_rate_init", [0.0, -1e-3, np.nan, np.inf, "auto", None, True]),
-        ("batch_size", [0, -1, 16.0, "auto", None, True]),
+        ("learning_rate_init", [0.0, -1e-3, np.nan, np.inf, "best", None, True]),
+        ("batch_size", [0, -1, 16.0, "all", None, True]),
         ("max_updates", [0, 1e4, None, np.inf]),
         ("n_iter_no_change", [0, 1.5, None]),
         ("validation_fraction", [0, 1, 0.0, 1.0, -0.2, 1.5, np.nan, None, "0.2", True]),

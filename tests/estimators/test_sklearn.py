@@ -21,17 +21,22 @@ from betanll.objectives import BetaNLL
 
 ROWS = np.random.default_rng(9).normal(size=(17, 2))
 PARAMETERS = {
+    "preset": "default",
     "objective": "beta-nll",
     "beta": 0.5,
-    "hidden_layer_sizes": (50,),
-    "activation": "relu",
-    "learning_rate_init": "search",
-    "batch_size": 256,
-    "max_updates": 20000,
-    "n_iter_no_change": 50,
+    "hidden_layer_sizes": "auto",
+    "activation": "auto",
+    "n_bins": "auto",
+    "learning_rate_init": "auto",
+    "learning_rate": "auto",
+    "weight_decay": "auto",
+    "batch_size": "auto",
+    "max_updates": "auto",
+    "n_iter_no_change": "auto",
     "validation_fraction": 0.2,
-    "n_members": 1,
-    "calibration": None,
+    "n_members": "auto",
+    "refit": "auto",
+    "calibration": "auto",
     "random_state": None,
     "n_jobs": None,
     "verbose": 0,
@@ -70,8 +75,8 @@ def test_set_params(regressor, table, fitted):
     model = HeteroscedasticRegressor().set_params(**regressor().get_params())
     np.testing.assert_array_equal(predictions(model.fit(*table)), predictions(fitted))
     assert model.get_params() == regressor().get_params()
-    with pytest.raises(ValueError, match="learning_rate"):
-        model.set_params(learning_rate=1.0)
+    with pytest.raises(ValueError, match="alpha"):
+        model.set_params(alpha=1.0)
 
 
 def test_clones_are_unfitted_and_equal(fitted, table):

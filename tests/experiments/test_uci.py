@@ -18,6 +18,7 @@ from betanll.experiments._uci import (
     updates_of,
 )
 from betanll.objectives import BetaNLL
+from betanll.protocols import _run
 
 RATES = (1e-4, 3e-4, 7e-4, 1e-3, 3e-3, 7e-3)
 
@@ -41,7 +42,7 @@ class Stages(list):
 def stages(monkeypatch):
     """The fleets that were trained since."""
     seen = Stages()
-    real = _uci._search.fit_fleet
+    real = _run.fit_fleet
 
     def spy(tasks, **options):
         results = real(tasks, **options)
@@ -49,7 +50,7 @@ def stages(monkeypatch):
         seen.results.append(results)
         return results
 
-    monkeypatch.setattr(_uci._search, "fit_fleet", spy)
+    monkeypatch.setattr(_run, "fit_fleet", spy)
     return seen
 
 
@@ -103,7 +104,7 @@ def test_every_published_size_is_cut_at_four_fifths(monkeypatch):
         seen.append((len(data), len(data) - n_validation, list(order[:3])))
         raise StopIteration
 
-    monkeypatch.setattr(_uci._search, "protocol", stop)
+    monkeypatch.setattr(_uci, "search_and_refit", stop)
     sizes = [277, 455, 691, 927, 1439, 4408, 7373, 8611, 9635, 10741, 19136, 41157]
     for n in [*sizes, *range(5, 200)]:
         with pytest.raises(StopIteration):
@@ -143,7 +144,7 @@ def test_numbers_are_in_original_units(stages):
     test = slice(60, None)
     predictive = predict(fitted, x[test])
     mean, scale = y[:60].mean(0), y[:60].std(0)
-    inner = fitted.members[0].predict(fitted.inputs.whiten(x[test]))
+    inner = fitted.members[0].predict(fitted.inputs.apply(x[test]))
     np.testing.assert_allclose(predictive.mean, inner.mean * scale + mean, rtol=1e-5)
     in_whitened = metrics.log_likelihood(inner, (y[test] - mean) / scale)
     np.testing.assert_allclose(

@@ -82,8 +82,39 @@ def test_no_hidden_layer_is_a_linear_model(getkey):
         ({"n_inputs": 1, "hidden_sizes": (4, 0)}, "hidden_sizes"),
         ({"n_inputs": 1, "activation": "sigmoid"}, "activation.*'sigmoid'"),
         ({"n_inputs": 1, "initialiser": "he"}, "initialiser.*'he'"),
+        ({"n_inputs": 1, "n_bins": -1}, "n_bins"),
     ],
 )
 def test_bad_descriptions_name_the_parameter(arguments, named):
     with pytest.raises(ValueError, match=named):
         MLP(**arguments)
+
+
+def test_bins_add_ramps_to_every_input(getkey):
+    net = MLP(2, (), n_bins=3)
+    params = net.init([1], key=getkey())
+    assert params[0]["weight"].shape == (1, net.n_encoded) == (1, 8)
+    x = np.array([[0.0, 1.25, 3.0], [3.0, 0.5, 2.0]], np.float32)
+    ramps = [
+        [-1, 1, 1],
+        [-1, -0.5, 1],
+        [-1, -1, 1],
+        [1, 0, 1],
+        [1, -1, 1],
+        [1, -1, -1],
+    ]
+    seen = np.concatenate([(x / 3 - 0.5) * np.sqrt(12), ramps])
+    expected = np.asarray(params[0]["weight"]) @ seen
+    np.testing.assert_allclose(net.apply(params, x), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("n", [3, 9])  # fewer and more samples than units
+def test_a_network_with_bins_is_one_without_on_what_it_sees(n, getkey):
+    net, plain = MLP(2, (5,), n_bins=4), MLP(10, (5,))
+    params = net.init([1], key=getkey())
+    x = 4 * np.asarray(jax.random.uniform(getkey(), (2, n)))
+    ramps = [2 * np.clip(row - k, 0, 1) - 1 for row in x for k in range(4)]
+    seen = np.concatenate([(x / 4 - 0.5) * np.sqrt(12), ramps])
+    np.testing.assert_allclose(
+        net.apply(params, x), plain.apply(params, seen), atol=1e-6
+    )

@@ -11,7 +11,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from betanll.distributions import Mixture, Normal  # noqa: E402, after the skip
+from betanll import HeteroscedasticRegressor  # noqa: E402, after the skip
+from betanll.distributions import Mixture, Normal  # noqa: E402
 from betanll.nets import MLP  # noqa: E402
 from betanll.nets._mlp import ACTIVATIONS  # noqa: E402
 from betanll.objectives import (  # noqa: E402
@@ -22,6 +23,7 @@ from betanll.objectives import (  # noqa: E402
     get,
     objective,
 )
+from betanll.protocols import Positions  # noqa: E402
 from betanll.torch import RegressorModule  # noqa: E402
 from betanll.torch._export import _ACTIVATIONS  # noqa: E402
 from betanll.training import predict_parameters  # noqa: E402
@@ -381,3 +383,83 @@ def test_bad_shapes(getkey):
     for shape in ((5, 1), (5,), ()):
         with pytest.raises(ValueError, match=r"x must have shape \(..., 4\), got"):
             module(torch.zeros(shape))
+
+
+# Positions among knots
+
+
+def test_networks_with_bins_agree_with_jax(getkey):
+    rng = np.random.default_rng(3)
+    x = np.column_stack(
+        [
+            rng.lognormal(size=200),
+            rng.integers(0, 2, 200),
+            np.full(200, 7.0),
+            1e9 + rng.normal(size=200),
+        ]
+    )
+    trained, net = BetaNLL(), MLP(4, (16, 8), "silu", n_bins=5)
+    members = drawn(net, trained, 2, [getkey(), getkey()])
+    positions = Positions.of_inputs(x, n_bins=5)
+    constants = whitening(2)
+    del constants["input_mean"], constants["input_scale"]
+    module = RegressorModule(
+        members=members,
+        activation="silu",
+        objective=trained,
+        squeeze=False,
+        knots=positions.knots,
+        **constants,
+    )
+    new = np.vstack([x, 3 * x, -x, [[1e300, -5.0, 0.0, -1e300]]])
+    mixture = Mixture(
+        [
+            trained.predictive(
+                predict_parameters(net, trained, params, positions.apply(new))
+            )
+            for params in members
+        ]
+    ).affine(constants["target_scale"], constants["target_mean"])
+    with torch.inference_mode():
+        mean, std = (tensor.numpy() for tensor in module(torch.from_numpy(new)))
+    np.testing.assert_allclose(mean, mixture.mean, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(std, mixture.std * constants["spread"], rtol=1e-4)
+    assert np.ptp(mean, axis=0).min() > 0.1
+
+
+def test_default_estimators_agree_with_their_module():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    y = X[:, 0] + 0.1 * rng.normal(size=60)
+    model = HeteroscedasticRegressor(
+        hidden_layer_sizes=8, max_updates=60, n_members=2, random_state=0
+    ).fit(X, y)
+    mean, std = (a.numpy(force=True) for a in model.to_torch()(torch.from_numpy(X)))
+    expected_mean, expected_std = model.predict(X, return_std=True)
+    np.testing.assert_allclose(mean, expected_mean, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(std, expected_std, rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"knots": [[0.0], [1.0]]}, "either"),
+        ({"input_mean": None, "input_scale": None}, "either"),
+        ({"input_mean": None, "input_scale": None, "knots": [[0.0]] * 3}, "shape"),
+        ({"input_mean": None, "input_scale": None, "knots": [0.0]}, "shape"),
+    ],
+)
+def test_inputs_are_described_in_one_way(changes, message):
+    with pytest.raises(ValueError, match=message):
+        by_hand(**changes)
+
+
+def test_knots_that_do_not_increase_are_refused():
+    layer = {"weight": np.zeros((1, 3)), "bias": np.zeros((1, 1))}
+    with pytest.raises(ValueError, match="increase"):
+        by_hand(
+            members=[[layer]],
+            input_mean=None,
+            input_scale=None,
+            knots=[[0.0], [2.0], [1.0]],
+        )

@@ -13,6 +13,7 @@ from betanll.assessment._baselines import constant_baseline, ridge_baseline
 from betanll.diagnostics import effective_sample_fraction
 from betanll.distributions import Distribution
 from betanll.estimators import HeteroscedasticRegressor, fit_many
+from betanll.estimators._presets import settings_of
 from betanll.metrics import Scores
 from betanll.objectives import BetaNLL, GaussianNLL
 
@@ -85,9 +86,10 @@ def assess(
         Show a progress bar.
     """
     (X, y), (X_test, y_test) = train, test
-    # As many rows are set aside for the twins; conformal scores leave their
-    # distributions as they are.
-    calibration = None if model.calibration is None else "conformal"
+    # The twins stay uncalibrated. If the model sets rows aside so do they: conformal
+    # scores leave distributions as they are.
+    settings = settings_of(model, n_rows=len(X), n_inputs=X.shape[1])
+    calibration = "conformal" if settings.holds_out_rows else None
     twins = {
         name: clone(model).set_params(objective=name, calibration=calibration)
         for name in ("nll", "mse")

@@ -39,6 +39,11 @@ OBJECTIVES = (
 )
 
 
+PRESETS = ("fast", "default", "best", "paper")
+#: As the preset has it.
+AUTO = "auto"
+
+
 def beta_or_auto(text: str) -> float | str:
     """Read a number of at least 0, or "auto"."""
     if text == "auto":
@@ -77,8 +82,30 @@ def objective_and_beta(
     return name, read_beta(beta)
 
 
-def layer_sizes(text: str) -> tuple[int, ...]:
-    """Read positive whole numbers with commas between them."""
+def integer_or_auto(text: str) -> int | str:
+    """Read a positive whole number, or "auto"."""
+    if text == AUTO:
+        return text
+    if not text.isdecimal() or int(text) < 1:
+        raise click.BadParameter(f"{text!r} is not a whole number of at least 1.")
+    return int(text)
+
+
+def preset_option(default: str) -> Callable[[Command], Command]:
+    """Add what says how much work training is."""
+    return click.option(
+        "--preset",
+        type=click.Choice(PRESETS),
+        default=default,
+        show_default=True,
+        help="How much work: one network, an ensemble, a larger one; or as the paper.",
+    )
+
+
+def layer_sizes(text: str) -> tuple[int, ...] | str:
+    """Read positive whole numbers with commas between them, or "auto"."""
+    if text == AUTO:
+        return text
     try:
         sizes = tuple(int(part) for part in text.split(","))
     except ValueError:
@@ -149,24 +176,24 @@ def training_options(command: Command) -> Command:
             click.option(
                 "--hidden",
                 type=layer_sizes,
-                default="50",
-                show_default=True,
+                default=AUTO,
                 metavar="SIZES",
-                help="Units of the hidden layers, such as 128,128.",
+                help="Units of the hidden layers, such as 128,128."
+                "  [default: by the preset]",
             ),
             click.option(
                 "--members",
-                type=click.IntRange(min=1),
-                default=1,
-                show_default=True,
-                help="Networks of the ensemble.",
+                type=integer_or_auto,
+                default=AUTO,
+                metavar="NUMBER",
+                help="Networks of the ensemble.  [default: by the preset]",
             ),
             click.option(
                 "--max-updates",
-                type=click.IntRange(min=1),
-                default=20_000,
-                show_default=True,
-                help="Budget of one training.",
+                type=integer_or_auto,
+                default=AUTO,
+                metavar="NUMBER",
+                help="Budget of one training.  [default: by the preset]",
             ),
             seed_option,
             jobs_option,

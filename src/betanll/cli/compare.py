@@ -10,6 +10,7 @@ import click
 from betanll.cli._options import (
     beta_or_auto,
     objective_and_beta,
+    preset_option,
     read_table,
     table_options,
     training_options,
@@ -44,6 +45,7 @@ def _contender(text: str) -> str:
     type=click.Path(dir_okay=False, path_type=Path),
     help="CSV file for the table.",
 )
+@preset_option("fast")
 @training_options
 def command(
     data: Path,
@@ -55,9 +57,10 @@ def command(
     contenders: tuple[str, ...],
     folds: int,
     out: Path | None,
-    hidden: tuple[int, ...],
-    members: int,
-    max_updates: int,
+    preset: str,
+    hidden: tuple[int, ...] | str,
+    members: int | str,
+    max_updates: int | str,
     seed: int,
     jobs: int | None,
 ) -> None:
@@ -87,6 +90,7 @@ def command(
     for contender in dict.fromkeys(contenders):
         name, beta = objective_and_beta(contender, beta_or_auto)
         models[contender] = HeteroscedasticRegressor(
+            preset=preset,
             objective=name,
             beta=0.5 if beta is None else beta,
             hidden_layer_sizes=hidden,

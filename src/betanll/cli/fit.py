@@ -15,6 +15,7 @@ from betanll.cli._options import (
     OBJECTIVES,
     beta_or_auto,
     fraction,
+    preset_option,
     read_table,
     table_options,
     training_options,
@@ -54,10 +55,10 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--calibration",
-    type=click.Choice(["none", "scale", "conformal"]),
-    default="none",
+    type=click.Choice(["auto", "none", "scale", "student-t", "conformal"]),
+    default="auto",
     show_default=True,
-    help="Correct spreads or intervals with a part of the rows set aside.",
+    help="Correct spreads, tails or intervals with rows that training has not seen.",
 )
 @click.option(
     "--test-fraction",
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
     metavar="NUMBER",
     help="Share of the rows that only judge the model.",
 )
+@preset_option("default")
 @training_options
 def command(
     data: Path,
@@ -80,9 +82,10 @@ def command(
     beta: float | str,
     calibration: str,
     test_fraction: float,
-    hidden: tuple[int, ...],
-    members: int,
-    max_updates: int,
+    preset: str,
+    hidden: tuple[int, ...] | str,
+    members: int | str,
+    max_updates: int | str,
     seed: int,
     jobs: int | None,
 ) -> None:
@@ -110,6 +113,7 @@ def command(
     schema = _relearnt(data, schema, frame.iloc[train])
     X = schema.encode(frame)
     model = HeteroscedasticRegressor(
+        preset=preset,
         objective=objective,
         beta=beta,
         hidden_layer_sizes=hidden,

@@ -25,6 +25,7 @@ from betanll.doctor._trial import (
 from betanll.doctor._words import sentences
 from betanll.estimators import HeteroscedasticRegressor
 from betanll.estimators._parameters import check_parameters, recipe_of
+from betanll.estimators._presets import settings_of
 
 #: Three parts are made of them.
 MIN_ROWS = 30
@@ -176,7 +177,7 @@ def diagnose(
     trial = run_trial(
         x,
         targets,
-        _settings_of(model),
+        _settings_of(model, *x.shape),
         seed=random_state,
         n_jobs=n_jobs,
         progress=progress,
@@ -259,7 +260,7 @@ def recommended_beta(
     return BETAS[min(filter(is_as_good, names), key=errors.__getitem__)]
 
 
-def _settings_of(model: Any) -> TrialSettings:
+def _settings_of(model: Any, n_rows: int, n_inputs: int) -> TrialSettings:
     if model is None:
         return TrialSettings()
     if isinstance(model, TrialSettings):
@@ -270,7 +271,8 @@ def _settings_of(model: Any) -> TrialSettings:
             f"got {type(model).__name__}"
         )
     check_parameters(model)
-    recipe = recipe_of(model, n_inputs=1, seeds=(0,))
+    settings = settings_of(model, n_rows=n_rows, n_inputs=n_inputs)
+    recipe = recipe_of(model, settings, n_inputs=n_inputs, seeds=(0,))
     rate = TrialSettings.learning_rate
     if hasattr(model, "best_learning_rate_"):
         rate = model.best_learning_rate_
@@ -282,6 +284,7 @@ def _settings_of(model: Any) -> TrialSettings:
         learning_rate=rate,
         batch_size=recipe.batch_size,
         max_updates=recipe.max_updates,
+        n_bins=recipe.net.n_bins,
     )
 
 

@@ -8,10 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from betanll.distributions import Distribution, Normal
-from betanll.estimators._search import Rows, TrainingData
-from betanll.estimators._whitening import Whitening
 from betanll.nets import MLP
 from betanll.objectives import MSE, BetaNLL, Objective
+from betanll.protocols import ColumnMap, Rows, TrainingData, Whitening
 from betanll.training import Adam, FitResult, FitTask, epochs_for, fit_fleet
 
 Array = npt.NDArray[np.float64]
@@ -44,6 +43,7 @@ class TrialSettings:
     learning_rate: float = 2e-3
     batch_size: int = 64
     max_updates: int = 20_000
+    n_bins: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,14 +56,14 @@ class Trial:
     train: Rows
     validation: Rows
     test: Rows
-    inputs: Whitening
+    inputs: ColumnMap
     targets: Whitening
     fits: dict[str, FitResult]
     validation_errors: dict[str, float]
 
     def predict(self, name: str, x: Array) -> Distribution:
         """Return what a network predicts, in the unit of the targets."""
-        whitened = self.fits[name].predict(self.inputs.whiten(x))
+        whitened = self.fits[name].predict(self.inputs.apply(x))
         if isinstance(self.fits[name].objective, MSE):
             # It has no spread of its own: that of its validation errors.
             spread = np.sqrt(max(self.validation_errors[name], 1e-8))
@@ -86,11 +86,17 @@ def run_trial(
     n_validation = max(1, round(_VALIDATION_SHARE * len(order)))
     test, validation, train = np.split(order, [n_test, n_test + n_validation])
     data = TrainingData(x, y)
-    inputs, targets = data.whitenings(train)
+    inputs = data.input_map(train, n_bins=settings.n_bins)
+    targets = data.target_map(train)
     packed = data.pack(inputs, targets, train, validation)
     batch_size = min(settings.batch_size, len(train))
     max_epochs = epochs_for(settings.max_updates, len(train), batch_size)
-    net = MLP(x.shape[1], settings.hidden_sizes, settings.activation)
+    net = MLP(
+        x.shape[1],
+        settings.hidden_sizes,
+        settings.activation,
+        n_bins=settings.n_bins,
+    )
     results = fit_fleet(
         [
             FitTask(

@@ -7,17 +7,34 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
+from scipy import optimize
 
-from betanll.distributions import Distribution
+from betanll.distributions import Distribution, StudentT
+from betanll.protocols import Unseen, weighted_mean
 
 Vector = npt.NDArray[np.float64]
 
 _MIN_SPREAD = 1e-6
 
+# Of Student-t residuals: fewer degrees of freedom than these, whose variance is thrice
+# the squared scale, are not believed.
+_MIN_DF = 3.0
+# Mean and deviation of the logarithm of the degrees of freedom beyond those.
+_PRIOR = (2.0, 2.0)
+_MAX_RESIDUALS = 20_000
 
-def spread_factor(
+
+def residuals_of(
     predictive: Distribution, target: Vector, weights: Vector | None = None
-) -> Vector:
+) -> Unseen:
+    """Return the standardised residuals of rows that were not used for training."""
+    z = standardised_residuals(predictive, target)
+    is_seen = ~np.isnan(z)
+    shares = is_seen * (1.0 if weights is None else weights)
+    return Unseen(np.where(is_seen, z, 0), shares)
+
+
+def spread_factor(unseen: Unseen) -> Vector:
     """Return the factor on each target's standard deviation that fits the residuals.
 
     Its square is the mean of the squared standardised residuals, which maximises the
@@ -29,13 +46,50 @@ def spread_factor(
     learning", MIDL 2020. Levi et al., "Evaluating and calibrating uncertainty
     prediction in regression tasks", Sensors 2022.
     """
-    z = standardised_residuals(predictive, target)
-    is_seen = ~np.isnan(z)
-    share = is_seen * (1.0 if weights is None else weights)
-    count = np.sum(share, axis=0)
-    square = np.sum(share * np.where(is_seen, z, 0) ** 2, axis=0)
-    mean_square = np.where(count > 0, square / np.where(count > 0, count, 1), 1.0)
+    mean_square = weighted_mean(unseen.residuals**2, unseen.weights, default=1.0)
     return np.maximum(np.sqrt(mean_square), _MIN_SPREAD)
+
+
+def student_t_fit(unseen: Unseen) -> tuple[Vector, Vector]:
+    """Return spread factor and degrees of freedom of each target's residuals.
+
+    They maximise the likelihood of a Student t. A prior worth one row holds the degrees
+    of freedom where the residuals say little.
+    """
+    factors = spread_factor(unseen)
+    found = [
+        _fit_student_t(z[weight > 0] / factor, weight[weight > 0])
+        for z, weight, factor in zip(
+            unseen.residuals.T, unseen.weights.T, factors, strict=True
+        )
+    ]
+    ratios, df = np.array(found).T
+    return np.maximum(factors * ratios, _MIN_SPREAD), df
+
+
+def _fit_student_t(z: Vector, weights: Vector) -> tuple[float, float]:
+    """Return standard deviation and degrees of freedom of the best Student t."""
+    step = -(-len(z) // _MAX_RESIDUALS) if len(z) else 1
+    z, weights = z[::step], weights[::step]
+    # As many rows as there are, whatever the unit of the weights.
+    shares = weights * (len(weights) / max(np.sum(weights), np.finfo(float).tiny))
+
+    def std_and_df(point: Vector) -> tuple[float, float]:
+        return math.exp(point[0]), _MIN_DF + math.exp(point[1])
+
+    def loss(point: Vector) -> float:
+        std, df = std_and_df(point)
+        scale = std * math.sqrt((df - 2) / df)
+        density = StudentT(
+            np.full(z.shape, df), np.zeros(z.shape), np.full(z.shape, scale)
+        )
+        prior = 0.5 * ((point[1] - _PRIOR[0]) / _PRIOR[1]) ** 2
+        return prior - float(np.sum(shares * density.log_prob(z)))
+
+    start = np.array([0.0, _PRIOR[0]])
+    limits = [(-15.0, 15.0), (-15.0, 6.0)]
+    found = optimize.minimize(loss, start, method="Nelder-Mead", bounds=limits)
+    return std_and_df(found.x)
 
 
 def with_spread(predictive: Distribution, factor: Vector) -> Distribution:
@@ -43,6 +97,12 @@ def with_spread(predictive: Distribution, factor: Vector) -> Distribution:
     if np.all(factor == 1):
         return predictive
     return predictive.affine(factor, (1 - factor) * predictive.mean)
+
+
+def with_tails(predictive: Distribution, factor: Vector, df: Vector) -> Distribution:
+    """Return the Student t of the same mean and the spread stretched by a factor."""
+    scale = predictive.std * factor * np.sqrt((df - 2) / df)
+    return StudentT(np.broadcast_to(df, scale.shape), predictive.mean, scale)
 
 
 def standardised_residuals(predictive: Distribution, target: Vector) -> Vector:

@@ -9,40 +9,51 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from betanll import objectives
-from betanll.estimators._search import BETAS, LEARNING_RATES, Recipe
+from betanll.estimators._presets import AUTO, PRESETS, Settings
 from betanll.nets import MLP
 from betanll.objectives import BetaNLL, Objective
+from betanll.protocols import BETAS, LEARNING_RATES, Recipe
 from betanll.training import available_cores
 
 if TYPE_CHECKING:
     from betanll.estimators._regressor import HeteroscedasticRegressor
 
-CALIBRATIONS = (None, "scale", "conformal")
+CALIBRATIONS = (None, "scale", "student-t", "conformal")
+SCHEDULES = ("constant", "cosine")
 
 _NO_LIMIT = 2**31 - 1
+_INFINITY = float("inf")
 
 
 def check_parameters(estimator: HeteroscedasticRegressor) -> None:
     """Raise a ``ValueError`` that names the first parameter with an unusable value."""
+    _check_choice("preset", estimator.preset, tuple(PRESETS))
     for name in ("batch_size", "max_updates", "n_iter_no_change", "n_members"):
         value = getattr(estimator, name)
-        if not _is_integer(value) or value < 1:
+        if not _is_auto(value) and not (_is_integer(value) and value >= 1):
             raise ValueError(f"{name} must be an integer of at least 1, got {value!r}")
+    bins: Any = estimator.n_bins
+    if not _is_auto(bins) and not (_is_integer(bins) and bins >= 0):
+        raise ValueError(f"n_bins must be an integer of at least 0, got {bins!r}")
     fraction = estimator.validation_fraction
     if not _is_number(fraction) or not 0 < fraction < 1:
         raise ValueError(
             f"validation_fraction must lie between 0 and 1, got {fraction!r}"
         )
     rate: Any = estimator.learning_rate_init
-    if rate != "search" and not (_is_number(rate) and 0 < rate < float("inf")):
-        raise ValueError(
-            f'learning_rate_init must be positive or "search", got {rate!r}'
-        )
-    if estimator.calibration not in CALIBRATIONS:
-        raise ValueError(
-            'calibration must be None, "scale" or "conformal", '
-            f"got {estimator.calibration!r}"
-        )
+    if not isinstance(rate, str) or rate not in (AUTO, "search"):
+        rates = _rates(rate)
+        if not rates or not all(_is_number(r) and 0 < r < _INFINITY for r in rates):
+            raise ValueError(
+                "learning_rate_init must be positive, a sequence of such numbers or "
+                f'"search", got {rate!r}'
+            )
+    decay: Any = estimator.weight_decay
+    if not _is_auto(decay) and not (_is_number(decay) and 0 <= decay < _INFINITY):
+        raise ValueError(f"weight_decay must be finite and not negative, got {decay!r}")
+    _check_choice("learning_rate", estimator.learning_rate, (AUTO, *SCHEDULES))
+    _check_choice("refit", estimator.refit, (AUTO, True, False))
+    _check_choice("calibration", estimator.calibration, (AUTO, *CALIBRATIONS))
     beta = estimator.beta
     if isinstance(beta, str) and beta != "auto":
         raise ValueError(f'beta must be a number, a pair or "auto", got {beta!r}')
@@ -50,28 +61,40 @@ def check_parameters(estimator: HeteroscedasticRegressor) -> None:
 
 
 def recipe_of(
-    estimator: HeteroscedasticRegressor, *, n_inputs: int, seeds: Sequence[int]
+    estimator: HeteroscedasticRegressor,
+    settings: Settings,
+    *,
+    n_inputs: int,
+    seeds: Sequence[int],
 ) -> Recipe:
-    """Return the recipe of checked parameters."""
-    sizes: Any = estimator.hidden_layer_sizes
+    """Return the recipe of checked parameters, for which there are settings."""
+    sizes: Any = settings.hidden_layer_sizes
     sizes = (sizes,) if _is_integer(sizes) else sizes
-    if not isinstance(sizes, Sequence | np.ndarray) or not all(
-        _is_integer(size) and size > 0 for size in sizes
-    ):
+    is_sequence = isinstance(sizes, Sequence | np.ndarray) and not isinstance(
+        sizes, str
+    )
+    if not is_sequence or not all(_is_integer(size) and size > 0 for size in sizes):
         raise ValueError(
             "hidden_layer_sizes must hold positive integers, "
             f"got {estimator.hidden_layer_sizes!r}"
         )
-    rate = estimator.learning_rate_init
     return Recipe(
-        net=MLP(n_inputs, tuple(int(s) for s in sizes), str(estimator.activation)),
+        net=MLP(
+            n_inputs,
+            tuple(int(size) for size in sizes),
+            str(settings.activation),
+            n_bins=int(settings.n_bins),
+        ),
         objectives=_candidates(estimator.objective, estimator.beta),
-        learning_rates=LEARNING_RATES if isinstance(rate, str) else (float(rate),),
-        batch_size=int(estimator.batch_size),
-        max_updates=min(int(estimator.max_updates), _NO_LIMIT),
-        patience=min(int(estimator.n_iter_no_change), _NO_LIMIT),
+        learning_rates=_rates(settings.learning_rate_init),
+        batch_size=int(settings.batch_size),
+        max_updates=min(int(settings.max_updates), _NO_LIMIT),
+        patience=min(int(settings.n_iter_no_change), _NO_LIMIT),
         validation_fraction=float(estimator.validation_fraction),
         seeds=seeds,
+        weight_decay=float(settings.weight_decay),
+        is_decaying=settings.learning_rate == "cosine",
+        max_evaluations=settings.max_evaluations,
     )
 
 
@@ -84,6 +107,15 @@ def n_threads(n_jobs: int | None) -> int:
     return n_jobs if n_jobs > 0 else max(1, available_cores() + 1 + n_jobs)
 
 
+def _rates(given: Any) -> Sequence[float]:
+    """Return the learning rates to try."""
+    if isinstance(given, str):
+        return LEARNING_RATES if given == "search" else ()
+    if isinstance(given, Sequence | np.ndarray):
+        return tuple(float(rate) if _is_number(rate) else rate for rate in given)
+    return (float(given) if _is_number(given) else given,)
+
+
 def _candidates(objective: Any, beta: Any) -> Sequence[Objective]:
     if objective != BetaNLL.name:
         return (objectives.get(objective),)
@@ -92,6 +124,17 @@ def _candidates(objective: Any, beta: Any) -> Sequence[Objective]:
     if isinstance(beta, list):
         beta = tuple(beta)
     return (BetaNLL(beta),)
+
+
+def _check_choice(name: str, value: Any, choices: Sequence[Any]) -> None:
+    is_plain = value is None or isinstance(value, str | bool)
+    if not is_plain or value not in choices:
+        *others, last = (repr(choice).replace("'", '"') for choice in choices)
+        raise ValueError(f"{name} must be {', '.join(others)} or {last}, got {value!r}")
+
+
+def _is_auto(value: Any) -> bool:
+    return isinstance(value, str) and value == AUTO
 
 
 def _is_integer(value: Any) -> bool:

@@ -11,10 +11,14 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from betanll import metrics
 from betanll.distributions import Distribution, Mixture
-from betanll.estimators._calibration import conformal_factors, with_spread
-from betanll.estimators._whitening import Whitening
+from betanll.estimators._calibration import (
+    conformal_factors,
+    with_spread,
+    with_tails,
+)
 from betanll.nets import MLP
 from betanll.objectives import Objective
+from betanll.protocols import Positions, Whitening
 from betanll.training import predict_parameters
 
 Array = npt.NDArray[np.float64]
@@ -35,9 +39,10 @@ class Predictions:
     net_: MLP
     objective_: Objective
     members_: list[Any]
-    inputs_: Whitening
+    inputs_: Whitening | Positions
     targets_: Whitening
     spread_: Array
+    df_: Array | None
     conformal_scores_: list[Array] | None
     _y_is_vector: bool
 
@@ -66,7 +71,8 @@ class Predictions:
 
         A :class:`~betanll.distributions.Normal` or
         :class:`~betanll.distributions.StudentT`, or their
-        :class:`~betanll.distributions.Mixture` for an ensemble.
+        :class:`~betanll.distributions.Mixture` for an ensemble. Calibration to a
+        Student t makes one of an ensemble too, with the mean and spread of the mixture.
         """
         predictive = self._distribution(self._checked_inputs(X))
         return predictive[:, 0] if self._y_is_vector else predictive
@@ -84,12 +90,11 @@ class Predictions:
             Noise that the members see on average, and the variance of their means. The
             second is zero for a single network, which cannot disagree with itself.
         """
-        predictive = self.predict_dist(X)
-        if isinstance(predictive, Mixture):
-            return VarianceParts(
-                predictive.aleatoric_variance, predictive.epistemic_variance
-            )
-        return VarianceParts(predictive.variance, np.zeros(predictive.shape))
+        mixture = with_spread(self._mixture(self._checked_inputs(X)), self.spread_)
+        mixture = mixture[:, 0] if self._y_is_vector else mixture
+        if isinstance(mixture, Mixture):
+            return VarianceParts(mixture.aleatoric_variance, mixture.epistemic_variance)
+        return VarianceParts(mixture.variance, np.zeros(mixture.shape))
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> Array:
         """Return central prediction intervals.
@@ -193,12 +198,19 @@ class Predictions:
 
     def _distribution(self, X: npt.NDArray[np.floating]) -> Distribution:
         """Return the predictive distribution, always of shape (n, n_outputs)."""
+        mixture = self._mixture(X)
+        if self.df_ is None:
+            return with_spread(mixture, self.spread_)
+        return with_tails(mixture, self.spread_, self.df_)
+
+    def _mixture(self, X: npt.NDArray[np.floating]) -> Distribution:
+        """Return what the networks predict, before any calibration."""
         blocks: list[list[tuple[Array, ...]]] = [[] for _ in self.members_]
-        for whitened in self.inputs_.blocks(X):
+        for block in self.inputs_.blocks(X):
             for parameters, params in zip(blocks, self.members_, strict=True):
                 parameters.append(
                     predict_parameters(
-                        self.net_, self.objective_, params, whitened.astype(np.float32)
+                        self.net_, self.objective_, params, block.astype(np.float32)
                     )
                 )
         components = [
@@ -207,8 +219,7 @@ class Predictions:
             ).affine(self.targets_.scale, self.targets_.mean)
             for parameters in blocks
         ]
-        predictive = components[0] if len(components) == 1 else Mixture(components)
-        return with_spread(predictive, self.spread_)
+        return components[0] if len(components) == 1 else Mixture(components)
 
 
 def _conformal_half_width(predictive: Distribution, factors: Array) -> Array:

@@ -18,12 +18,25 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from betanll.estimators import _search
-from betanll.estimators._calibration import conformal_scores, spread_factor
+from betanll.estimators._calibration import (
+    conformal_scores,
+    residuals_of,
+    spread_factor,
+    student_t_fit,
+)
 from betanll.estimators._parameters import check_parameters, n_threads, recipe_of
 from betanll.estimators._predictions import Predictions
-from betanll.estimators._search import Fitted, TrainingData
+from betanll.estimators._presets import settings_of
 from betanll.objectives import Objective, Schedule
+from betanll.protocols import (
+    Fitted,
+    Positions,
+    TrainingData,
+    as_numpy,
+    crossfit,
+    run,
+    search_and_refit,
+)
 from betanll.training import FitResult, FitTask
 
 #: Training and validation need so many rows together.
@@ -35,13 +48,19 @@ class HeteroscedasticRegressor(
 ):
     """Neural network that predicts a mean and a spread for every row.
 
-    Inputs and targets are whitened inside; every number that goes in or comes out is
-    in the user's units. Learning rate (and beta, if asked for) are chosen on a
-    validation part as one fleet of trainings, then the network is trained again on all
-    rows for the number of epochs that was best.
+    Every number that goes in or comes out is in the user's units; what happens inside
+    is up to the preset. Parameters with the default ``"auto"`` have its value, and any
+    of them can be given.
 
     Parameters
     ----------
+    preset : {"fast", "default", "best", "paper"}, default="default"
+        ``"default"`` is an ensemble of ten networks for tables of any kind. Each leaves
+        out another fifth of the rows, which ends its training; on those rows the spread
+        of the ensemble is calibrated. ``"fast"`` is one such network, ``"best"`` twenty
+        with a search of the learning rate. ``"paper"`` is the protocol of Seitzer et
+        al. 2022: one small network, whose learning rate is chosen on a fifth of the
+        rows and which is then trained again on all of them.
     objective : str or Objective, default="beta-nll"
         What to train: ``"beta-nll"``, ``"nll"``, ``"mse"``, ``"student-t"``, ... or an
         object such as ``BetaNLL(0.5, max_variance=100.0)``. Objectives without a
@@ -51,28 +70,44 @@ class HeteroscedasticRegressor(
         Exponent of ``"beta-nll"``; other objectives ignore it. 0 is the plain
         likelihood, 1 fits the mean as the squared error does. ``"auto"`` chooses among
         0, 0.25, 0.5, 0.75 and 1 by validation log-likelihood, with the learning rate.
-    hidden_layer_sizes : int or sequence of int, default=(50,)
+    hidden_layer_sizes : int, sequence of int or "auto", default="auto"
         Units of each hidden layer; empty for a linear model.
-    activation : {"relu", "tanh", "elu", "gelu", "silu"}, default="relu"
+    activation : {"relu", "tanh", "elu", "gelu", "silu", "auto"}, default="auto"
         Nonlinearity of the hidden layers.
-    learning_rate_init : float or "search", default="search"
-        Learning rate of Adam. ``"search"`` tries 1e-4, 3e-4, 7e-4, 1e-3, 3e-3 and 7e-3.
-    batch_size : int, default=256
+    n_bins : int or "auto", default="auto"
+        Above 0, each input becomes its position among so many quantiles of its column,
+        and the network also sees how far it is into every one of them. Steps and kinks
+        are then easy to learn, and outliers harmless; beyond the training data an input
+        counts as the nearest one there. With 0 inputs are standardised.
+    learning_rate_init : float, sequence of float, "search" or "auto", default="auto"
+        Learning rate, or several to try. ``"search"`` tries those of the paper: 1e-4,
+        3e-4, 7e-4, 1e-3, 3e-3 and 7e-3.
+    learning_rate : {"constant", "cosine", "auto"}, default="auto"
+        Whether it stays or falls to nearly zero within the budget.
+    weight_decay : float or "auto", default="auto"
+        Decay of the weights, decoupled from the gradient as in AdamW.
+    batch_size : int or "auto", default="auto"
         Rows in an update, or all if there are fewer.
-    max_updates : int, default=20000
+    max_updates : int or "auto", default="auto"
         Budget of one training, in updates.
-    n_iter_no_change : int, default=50
-        Epochs without improvement on the validation part that end a training.
+    n_iter_no_change : int or "auto", default="auto"
+        Looks at the validation part without improvement that end a training: one after
+        each epoch, or with another preset than ``"paper"`` at most 400 in a budget.
     validation_fraction : float, default=0.2
-        Share of the rows for validation. With a calibration as large a share of the
-        rows is set aside first, for that alone.
-    n_members : int, default=1
+        Share of the rows for validation.
+    n_members : int or "auto", default="auto"
         Networks of the deep ensemble, which differ in initialisation and shuffling.
-    calibration : {None, "scale", "conformal"}, default=None
+    refit : bool or "auto", default="auto"
+        Train members again on all rows, for the number of epochs that was best on one
+        validation part. Without it each has its own validation part.
+    calibration : {None, "scale", "student-t", "conformal", "auto"}, default="auto"
         ``"scale"`` stretches all predicted spreads by one factor for each target, so
-        that standardised residuals have mean square one. ``"conformal"`` makes
-        intervals hold their coverage with a guarantee for finite samples; means,
-        spreads and densities stay as they are.
+        that standardised residuals have mean square one. ``"student-t"`` also chooses
+        tails: the degrees of freedom of a Student t. ``"conformal"`` makes intervals
+        hold their coverage with a guarantee for finite samples; means, spreads and
+        densities stay as they are. The first two use the validation parts if there is
+        no refit; else, and for the third, a share of the rows as large as
+        `validation_fraction` is set aside first.
     random_state : int, RandomState or None, default=None
         Splits, initialisation and shuffling. An integer gives the same bits each time.
     n_jobs : int or None, default=None
@@ -104,6 +139,8 @@ class HeteroscedasticRegressor(
         row, or minus the squared error for ``"mse"``.
     spread_ : array, one number for each target
         Factor on the predicted standard deviations, 1 without calibration.
+    df_ : array, one number for each target, or None
+        Degrees of freedom of the predicted Student t, if calibrated to one.
 
     See Also
     --------
@@ -151,31 +188,41 @@ class HeteroscedasticRegressor(
     def __init__(
         self,
         *,
+        preset: str = "default",
         objective: str | Objective = "beta-nll",
         beta: Schedule | str = 0.5,
-        hidden_layer_sizes: int | Sequence[int] = (50,),
-        activation: str = "relu",
-        learning_rate_init: float | str = "search",
-        batch_size: int = 256,
-        max_updates: int = 20000,
-        n_iter_no_change: int = 50,
+        hidden_layer_sizes: int | Sequence[int] | str = "auto",
+        activation: str = "auto",
+        n_bins: int | str = "auto",
+        learning_rate_init: float | Sequence[float] | str = "auto",
+        learning_rate: str = "auto",
+        weight_decay: float | str = "auto",
+        batch_size: int | str = "auto",
+        max_updates: int | str = "auto",
+        n_iter_no_change: int | str = "auto",
         validation_fraction: float = 0.2,
-        n_members: int = 1,
-        calibration: str | None = None,
+        n_members: int | str = "auto",
+        refit: bool | str = "auto",
+        calibration: str | None = "auto",
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
+        self.preset = preset
         self.objective = objective
         self.beta = beta
         self.hidden_layer_sizes = hidden_layer_sizes
         self.activation = activation
+        self.n_bins = n_bins
         self.learning_rate_init = learning_rate_init
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
         self.batch_size = batch_size
         self.max_updates = max_updates
         self.n_iter_no_change = n_iter_no_change
         self.validation_fraction = validation_fraction
         self.n_members = n_members
+        self.refit = refit
         self.calibration = calibration
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -197,7 +244,7 @@ class HeteroscedasticRegressor(
         -------
         self
         """
-        _search.run(
+        run(
             [self.fit_protocol(X, y, sample_weight)],
             n_jobs=n_threads(self.n_jobs),
             progress=bool(self.verbose),
@@ -215,10 +262,12 @@ class HeteroscedasticRegressor(
         check_parameters(self)
         model = copy.copy(self)
         data = model._checked_data(X, y, sample_weight)
+        n_inputs = data.inputs.shape[1]
+        settings = settings_of(self, n_rows=len(data), n_inputs=n_inputs)
         random = check_random_state(self.random_state)
         order = random.permutation(len(data))
-        held_out = None
-        if self.calibration is not None:
+        held_out = data[order[:0]]
+        if settings.holds_out_rows:
             n_held_out = max(1, round(self.validation_fraction * len(data)))
             if len(data) - n_held_out < MIN_ROWS:
                 raise ValueError(
@@ -228,18 +277,23 @@ class HeteroscedasticRegressor(
             data = data[order[n_held_out:]]
             order = random.permutation(len(data))
         # Drawn last: more members leave the splits and the first one as they are.
-        seeds = random.randint(2**31 - 1, size=self.n_members).tolist()
-        recipe = recipe_of(self, n_inputs=data.inputs.shape[1], seeds=seeds)
-        fitted = yield from _search.protocol(recipe, data, order)
+        seeds = random.randint(2**31 - 1, size=settings.n_members).tolist()
+        recipe = recipe_of(self, settings, n_inputs=n_inputs, seeds=seeds)
+        protocol = search_and_refit if settings.refit else crossfit
+        fitted = yield from protocol(recipe, data, order)
         model._keep(fitted)
-        if held_out is not None:
+        if settings.calibration == "conformal":
             predictive = model._distribution(held_out.inputs)
-            if self.calibration == "scale":
-                model.spread_ = model.spread_ * spread_factor(
-                    predictive, held_out.targets, held_out.weights
-                )
+            model.conformal_scores_ = conformal_scores(predictive, held_out.targets)
+        elif settings.calibration is not None:
+            unseen = fitted.unseen
+            if unseen is None:
+                predictive = model._mixture(held_out.inputs)
+                unseen = residuals_of(predictive, held_out.targets, held_out.weights)
+            if settings.calibration == "scale":
+                model.spread_ = spread_factor(unseen)
             else:
-                model.conformal_scores_ = conformal_scores(predictive, held_out.targets)
+                model.spread_, model.df_ = student_t_fit(unseen)
         self.__dict__ = model.__dict__
         return self
 
@@ -287,12 +341,18 @@ class HeteroscedasticRegressor(
             members=self.members_,
             activation=self.net_.activation,
             objective=self.objective_,
-            input_mean=self.inputs_.mean,
-            input_scale=self.inputs_.scale,
             target_mean=self.targets_.mean,
             target_scale=self.targets_.scale,
             spread=self.spread_,
             squeeze=self._y_is_vector,
+            **(
+                {"knots": self.inputs_.knots}
+                if isinstance(self.inputs_, Positions)
+                else {
+                    "input_mean": self.inputs_.mean,
+                    "input_scale": self.inputs_.scale,
+                }
+            ),
         )
 
     def __sklearn_tags__(self) -> Any:
@@ -346,7 +406,7 @@ class HeteroscedasticRegressor(
         first = fitted.members[0]
         self.net_ = fitted.net
         self.objective_ = fitted.objective
-        self.members_ = [_search.as_numpy(member.params) for member in fitted.members]
+        self.members_ = [as_numpy(member.params) for member in fitted.members]
         self.inputs_, self.targets_ = fitted.inputs, fitted.targets
         self.n_outputs_ = len(fitted.targets.mean)
         self.best_learning_rate_ = fitted.learning_rate
@@ -359,6 +419,7 @@ class HeteroscedasticRegressor(
         # Objectives of the mean alone have a variance of one in whitened units.
         has_spread = fitted.objective.n_parameters > 1
         self.spread_ = np.ones(self.n_outputs_) if has_spread else fitted.residual_scale
+        self.df_ = None
         self.conformal_scores_ = None
 
 
@@ -393,7 +454,7 @@ def fit_many(
     >>> [model.predict(X).shape for model in fitted]
     [(100,), (100,)]
     """
-    return _search.run(
+    return run(
         [estimator.fit_protocol(X, y) for estimator, X, y in jobs],
         n_jobs=n_threads(n_jobs),
         progress=progress,

@@ -15,9 +15,9 @@ import numpy.typing as npt
 
 from betanll import objectives
 from betanll.estimators._persistence import ModelError
-from betanll.estimators._whitening import Whitening
 from betanll.nets import MLP
 from betanll.objectives import Objective
+from betanll.protocols import Positions, Whitening
 
 if TYPE_CHECKING:
     from betanll.estimators._regressor import HeteroscedasticRegressor
@@ -57,6 +57,7 @@ def to_state(
             "hidden_sizes": list(estimator.net_.hidden_sizes),
             "activation": estimator.net_.activation,
             "initialiser": estimator.net_.initialiser,
+            "n_bins": estimator.net_.n_bins,
         },
         "objective": _objective_to_json(estimator.objective_),
         "feature_names": None if names is None else [str(name) for name in names],
@@ -70,13 +71,17 @@ def to_state(
         **{name.rstrip("_"): _plain(getattr(estimator, name)) for name in _NUMBERS},
     }
     arrays = {
-        "inputs.mean": estimator.inputs_.mean,
-        "inputs.scale": estimator.inputs_.scale,
+        **{
+            f"inputs.{field.name}": getattr(estimator.inputs_, field.name)
+            for field in dataclasses.fields(estimator.inputs_)
+        },
         "targets.mean": estimator.targets_.mean,
         "targets.scale": estimator.targets_.scale,
         "spread": estimator.spread_,
         "loss_curve": np.array(estimator.loss_curve_),
     }
+    if estimator.df_ is not None:
+        arrays["df"] = estimator.df_
     for i, member in enumerate(estimator.members_):
         for j, layer in enumerate(member):
             for part, array in layer.items():
@@ -141,15 +146,16 @@ def _restore(
     def vector(name: str, n: int, is_valid: Check = np.isfinite) -> Any:
         return _checked(arrays, name, (n,), np.float64, is_valid)
 
-    estimator.inputs_ = Whitening(
-        vector("inputs.mean", n_inputs),
-        vector("inputs.scale", n_inputs, lambda scale: scale > 0),
-    )
+    estimator.inputs_ = _input_map(arrays, estimator.net_)
     estimator.targets_ = Whitening(
         vector("targets.mean", n_outputs),
         vector("targets.scale", n_outputs, _is_positive),
     )
     estimator.spread_ = vector("spread", n_outputs, _is_positive)
+    estimator.df_ = None
+    if "df" in arrays:
+        # Others have no variance.
+        estimator.df_ = vector("df", n_outputs, lambda df: np.isfinite(df) & (df > 2))
     estimator.members_ = [
         _member(arrays, i, estimator.net_, estimator.objective_, n_outputs)
         for i in range(int(configuration["n_members"]))
@@ -176,10 +182,29 @@ def _restore(
     return estimator
 
 
+def _input_map(arrays: Arrays, net: MLP) -> Whitening | Positions:
+    n = net.n_inputs
+    if not net.n_bins:
+        return Whitening(
+            _checked(arrays, "inputs.mean", (n,), np.float64),
+            _checked(arrays, "inputs.scale", (n,), np.float64, lambda scale: scale > 0),
+        )
+
+    def is_increasing(knots: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+        is_later = np.diff(knots, axis=0) > 0
+        is_padding = np.isposinf(knots)
+        return np.concatenate(
+            [np.isfinite(knots[:1]), is_later | (is_padding[1:])], axis=0
+        )
+
+    shape = (net.n_bins + 1, n)
+    return Positions(_checked(arrays, "inputs.knots", shape, np.float64, is_increasing))
+
+
 def _member(
     arrays: Arrays, i: int, net: MLP, objective: Objective, n_outputs: int
 ) -> list[dict[str, npt.NDArray[np.float32]]]:
-    sizes = (net.n_inputs, *net.hidden_sizes, sum(objective.head_sizes(n_outputs)))
+    sizes = (net.n_encoded, *net.hidden_sizes, sum(objective.head_sizes(n_outputs)))
     return [
         {
             "weight": _checked(

@@ -17,11 +17,17 @@ import numpy as np
 from betanll import metrics, objectives
 from betanll.datasets import UCI_NAMES, UCITable, load_uci
 from betanll.distributions import Distribution
-from betanll.estimators import _search
-from betanll.estimators._search import LEARNING_RATES, Fitted, Recipe, TrainingData
 from betanll.experiments._paper_uci import METHODS, Method
 from betanll.nets import MLP
 from betanll.objectives import BetaNLL, Objective
+from betanll.protocols import (
+    LEARNING_RATES,
+    Fitted,
+    Recipe,
+    TrainingData,
+    run,
+    search_and_refit,
+)
 from betanll.sweeps import Task
 
 FUNCTION = "betanll.experiments._uci:run_split"
@@ -158,14 +164,14 @@ def fit_split(
         validation_fraction=n_validation / n,
         seeds=(seed,),
     )
-    steps = _search.protocol(recipe, TrainingData(x, y), np.arange(n))
-    (fitted,) = _search.run([steps], n_jobs=1)
+    steps = search_and_refit(recipe, TrainingData(x, y), np.arange(n))
+    (fitted,) = run([steps], n_jobs=1)
     return fitted, sum(fitted.search["n_updates"]) + fitted.members[0].n_updates
 
 
 def predict(fitted: Fitted, x: Any) -> Distribution:
     """Return the predictive distribution in original units."""
-    predictive = fitted.members[0].predict(fitted.inputs.whiten(x))
+    predictive = fitted.members[0].predict(fitted.inputs.apply(x))
     return predictive.affine(fitted.targets.scale, fitted.targets.mean)
 
 

@@ -47,8 +47,10 @@ class RegressorModule(nn.Module):
     objective : Objective
         What the network was trained with: one of :mod:`betanll.objectives`, or a
         subclass that reads the outputs of the network in the same way.
-    input_mean, input_scale : array of shape (n_inputs,)
+    input_mean, input_scale : array of shape (n_inputs,), optional
         Inputs are whitened with them. An infinite scale ignores the column.
+    knots : array of shape (n_bins + 1, n_inputs), optional
+        Instead of these two, for networks with bins: inputs are positions among them.
     target_mean, target_scale : array of shape (n_targets,)
         They take the whitened prediction back to original units.
     spread : array of shape (n_targets,)
@@ -90,6 +92,8 @@ class RegressorModule(nn.Module):
 
     input_mean: Tensor
     input_scale: Tensor
+    low: Tensor
+    inverse_width: Tensor
     target_mean: Tensor
     target_scale: Tensor
     spread: Tensor
@@ -100,12 +104,13 @@ class RegressorModule(nn.Module):
         members: Sequence[Any],
         activation: str,
         objective: Objective,
-        input_mean: ArrayLike,
-        input_scale: ArrayLike,
         target_mean: ArrayLike,
         target_scale: ArrayLike,
         spread: ArrayLike,
         squeeze: bool,
+        input_mean: ArrayLike | None = None,
+        input_scale: ArrayLike | None = None,
+        knots: ArrayLike | None = None,
     ) -> None:
         super().__init__()
         if not members:
@@ -120,7 +125,7 @@ class RegressorModule(nn.Module):
         for other in members:
             if [np.shape(layer["weight"]) for layer in other] != shapes:
                 raise ValueError("members must have equal shapes")
-        n_inputs, (n_outputs, n_features) = shapes[0][1], shapes[-1]
+        n_encoded, (n_outputs, n_features) = shapes[0][1], shapes[-1]
         n_targets, rest = divmod(n_outputs, objective.n_parameters)
         if rest or not n_targets:
             raise ValueError(
@@ -130,9 +135,22 @@ class RegressorModule(nn.Module):
         if squeeze and n_targets != 1:
             raise ValueError(f"squeeze needs one target, there are {n_targets}")
         self.squeeze = squeeze
+        if (knots is None) == (input_mean is None or input_scale is None):
+            raise ValueError("give either input_mean and input_scale, or knots")
+        vectors: list[tuple[str, Any, int]] = []
+        if knots is None:
+            self.n_bins, self.n_inputs = 0, n_encoded
+            vectors += [
+                ("input_mean", input_mean, n_encoded),
+                ("input_scale", input_scale, n_encoded),
+            ]
+        else:
+            low, inverse_width = _bins(knots, n_encoded)
+            self.n_bins, self.n_inputs = low.shape
+            self.register_buffer("low", low)
+            self.register_buffer("inverse_width", inverse_width)
         for name, values, size in (
-            ("input_mean", input_mean, n_inputs),
-            ("input_scale", input_scale, n_inputs),
+            *vectors,
             ("target_mean", target_mean, n_targets),
             ("target_scale", target_scale, n_targets),
             ("spread", spread, n_targets),
@@ -157,12 +175,12 @@ class RegressorModule(nn.Module):
         mean, std : tensor of shape (..., n_targets), or (...) if ``squeeze``
             float64 if `x` is, else float32.
         """
-        if x.ndim == 0 or x.shape[-1] != len(self.input_mean):
+        if x.ndim == 0 or x.shape[-1] != self.n_inputs:
             raise ValueError(
-                f"x must have shape (..., {len(self.input_mean)}), got {tuple(x.shape)}"
+                f"x must have shape (..., {self.n_inputs}), got {tuple(x.shape)}"
             )
-        z = (x.to(self.input_mean.dtype) - self.input_mean) / self.input_scale
-        z = z.clamp(-_LIMIT, _LIMIT).to(next(self.members.parameters()).dtype)
+        z = self._encode(x.to(self.spread.dtype))
+        z = z.to(next(self.members.parameters()).dtype)
         moments = [self._member_moments(member(z)) for member in self.members]
         means, variances = (
             torch.stack(values) for values in zip(*moments, strict=True)
@@ -176,6 +194,16 @@ class RegressorModule(nn.Module):
             mean, std = mean.squeeze(-1), std.squeeze(-1)
         dtype = torch.promote_types(x.dtype, torch.float32)
         return mean.to(dtype), std.to(dtype)
+
+    def _encode(self, x: Tensor) -> Tensor:
+        """Return what the first layer sees."""
+        if not self.n_bins:
+            z = (x - self.input_mean) / self.input_scale
+            return z.clamp(-_LIMIT, _LIMIT)
+        ramps = ((x.unsqueeze(-2) - self.low) * self.inverse_width).clamp(0, 1)
+        positions = ramps.sum(dim=-2)
+        centred = (positions / self.n_bins - 0.5) * math.sqrt(12)
+        return torch.cat([centred, 2 * ramps.mT.flatten(-2) - 1], dim=-1)
 
     def _member_moments(self, outputs: Any) -> tuple[Tensor, Tensor]:
         outputs = outputs if isinstance(outputs, tuple) else (outputs,)
@@ -275,6 +303,23 @@ def _fill(linear: nn.Linear, layer: Any, first: int) -> None:
     weight, bias = (np.array(layer[name])[rows] for name in ("weight", "bias"))
     linear.weight.copy_(torch.from_numpy(weight))
     linear.bias.copy_(torch.from_numpy(bias[:, 0]))
+
+
+def _bins(knots: ArrayLike, n_encoded: int) -> tuple[Tensor, Tensor]:
+    """Return where bins begin and their inverse widths, 0 for missing ones."""
+    table = np.array(knots, np.float64)
+    if table.ndim != 2 or len(table) * table.shape[1] != n_encoded:
+        raise ValueError(
+            f"knots must have shape (n_bins + 1, n_inputs) with {n_encoded} elements, "
+            f"got {table.shape}"
+        )
+    low, high = table[:-1], table[1:]
+    is_there = np.isfinite(high)
+    low = np.where(is_there, low, 0.0)
+    if not np.all(np.where(is_there, high, 1.0) > low):
+        raise ValueError("knots must increase in each column")
+    width = np.where(is_there, high, 1.0) - low
+    return torch.tensor(low), torch.tensor(np.where(is_there, 1 / width, 0.0))
 
 
 def _vector(name: str, values: ArrayLike, size: int) -> Tensor:

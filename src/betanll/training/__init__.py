@@ -3,7 +3,14 @@
 from betanll.training._data import PackedData
 from betanll.training._fit import available_cores, fit, fit_fleet
 from betanll.training._loop import Net
-from betanll.training._optimizers import SGD, Adam, AdamW, Optimizer, RMSprop
+from betanll.training._optimizers import (
+    SGD,
+    Adam,
+    AdamW,
+    CosineAdamW,
+    Optimizer,
+    RMSprop,
+)
 from betanll.training._predict import predict_parameters
 from betanll.training._task import FitResult, FitTask
 
@@ -11,6 +18,7 @@ __all__ = [
     "SGD",
     "Adam",
     "AdamW",
+    "CosineAdamW",
     "FitResult",
     "FitTask",
     "Net",

@@ -7,6 +7,7 @@ import math
 from typing import Any, TypeVar, dataclass_transform
 
 import jax
+import jax.numpy as jnp
 import optax
 
 from betanll import _pytree
@@ -65,13 +66,40 @@ class AdamW(Optimizer):
     eps: float = 1e-8
 
     def transform(self, decay_mask: jax.Array) -> optax.GradientTransformation:
+        return optax.chain(
+            optax.scale_by_adam(self.b1, self.b2, self.eps),
+            self._decay(decay_mask),
+            optax.scale_by_learning_rate(self.learning_rate),
+        )
+
+    def _decay(self, mask: jax.Array) -> optax.GradientTransformation:
         def decay(updates: Any, params: Any) -> Any:
-            return updates + self.weight_decay * decay_mask * params
+            return updates + self.weight_decay * mask * params
+
+        return optax.stateless(decay)
+
+
+@_optimizer
+class CosineAdamW(AdamW):
+    """AdamW whose learning rate rises for some updates, then falls as a cosine.
+
+    It reaches a hundredth of `learning_rate` after `n_updates` and stays there.
+    """
+
+    n_updates: float = 10_000
+    n_warmup: float = 100
+
+    def transform(self, decay_mask: jax.Array) -> optax.GradientTransformation:
+        def rate(count: jax.Array) -> jax.Array:
+            share = jnp.minimum(count / self.n_updates, 1)
+            cosine = 0.5 * (1 + jnp.cos(jnp.pi * share))
+            warmup = jnp.minimum((count + 1) / jnp.maximum(self.n_warmup, 1), 1)
+            return self.learning_rate * warmup * (0.99 * cosine + 0.01)
 
         return optax.chain(
             optax.scale_by_adam(self.b1, self.b2, self.eps),
-            optax.stateless(decay),
-            optax.scale_by_learning_rate(self.learning_rate),
+            self._decay(decay_mask),
+            optax.scale_by_learning_rate(rate),
         )
 
 

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from betanll.estimators import _whitening
-from betanll.estimators._whitening import Whitening
+from betanll.protocols import Whitening, _columns
 
 MEASURES = [Whitening.of_inputs, Whitening.of_targets]
 
@@ -77,11 +76,11 @@ def test_constant_columns(value, weights):
     assert found.mean == value
     assert found.scale == np.inf
     # Later values of the column, however far away, are ignored.
-    assert np.all(found.whiten(np.array([[value], [5.0], [-1e308]])) == 0)
+    assert np.all(found.apply(np.array([[value], [5.0], [-1e308]])) == 0)
     found = Whitening.of_targets(values, weights)
     assert found.mean == value
     assert found.scale == (abs(value) or 1.0)
-    assert np.all(found.whiten(values) == 0)
+    assert np.all(found.apply(values) == 0)
 
 
 @pytest.mark.parametrize("size", [1.0, 1e-200, 1e200])
@@ -105,9 +104,7 @@ def test_whitened_values_do_not_depend_on_the_unit(measure, exponent):
     found, expected = measure(values * factor), measure(values)
     np.testing.assert_array_equal(found.mean, factor * expected.mean)
     np.testing.assert_array_equal(found.scale, factor * expected.scale)
-    np.testing.assert_array_equal(
-        found.whiten(factor * values), expected.whiten(values)
-    )
+    np.testing.assert_array_equal(found.apply(factor * values), expected.apply(values))
 
 
 @pytest.mark.parametrize("factor", [1e30, 1e-30, 1e300, 1e-300])
@@ -116,7 +113,7 @@ def test_scales_of_any_size(factor):
     found = Whitening.of_targets(factor * values)
     np.testing.assert_allclose(found.mean, factor * values.mean(axis=0), rtol=1e-12)
     np.testing.assert_allclose(found.scale, factor * values.std(axis=0), rtol=1e-10)
-    whitened = found.whiten(factor * values).astype(np.float64)
+    whitened = found.apply(factor * values).astype(np.float64)
     np.testing.assert_allclose(whitened.mean(axis=0), 0, atol=1e-6)
     np.testing.assert_allclose(whitened.std(axis=0), 1, rtol=1e-6)
 
@@ -130,7 +127,7 @@ def test_columns_of_different_sizes_do_not_disturb_each_other():
 
 def test_far_outliers_stay_finite():
     found = Whitening.of_inputs(np.array([[0.0], [1e-300]]))
-    whitened = found.whiten(np.array([[1e300], [-1e300], [0.0]]))
+    whitened = found.apply(np.array([[1e300], [-1e300], [0.0]]))
     assert whitened.dtype == np.float32
     np.testing.assert_array_equal(whitened.ravel(), np.float32([1e15, -1e15, -1]))
 
@@ -142,11 +139,11 @@ def test_chunked_equals_whole(monkeypatch):
     rows = np.random.default_rng(2).permutation(101)[:77]
     for chosen in (None, rows):
         whole = Whitening.of_targets(values, weights, chosen)
-        expected = whole.whiten(values, chosen)
+        expected = whole.apply(values, chosen)
         with monkeypatch.context() as patch:
-            patch.setattr(_whitening, "_CHUNK", 10)
+            patch.setattr(_columns, "_CHUNK", 10)
             chunked = Whitening.of_targets(values, weights, chosen)
-            np.testing.assert_array_equal(whole.whiten(values, chosen), expected)
+            np.testing.assert_array_equal(whole.apply(values, chosen), expected)
         np.testing.assert_allclose(chunked.mean, whole.mean, rtol=1e-13)
         np.testing.assert_allclose(chunked.scale, whole.scale, rtol=1e-11)
 
@@ -161,6 +158,6 @@ def test_single_precision_is_measured_in_double():
     np.testing.assert_array_equal(found.mean, expected.mean)
     np.testing.assert_array_equal(found.scale, expected.scale)
     np.testing.assert_array_equal(
-        found.whiten(values), expected.whiten(values.astype(np.float64))
+        found.apply(values), expected.apply(values.astype(np.float64))
     )
-    assert found.whiten(values).std(axis=0) == pytest.approx(1, rel=1e-5)
+    assert found.apply(values).std(axis=0) == pytest.approx(1, rel=1e-5)

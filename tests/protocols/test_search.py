@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 from betanll import HeteroscedasticRegressor
-from betanll.estimators import _search
-from betanll.estimators._search import (
+from betanll.nets import MLP
+from betanll.objectives import MSE, BetaNLL, GaussianNLL
+from betanll.protocols import (
     BETAS,
     LEARNING_RATES,
     Recipe,
     TrainingData,
-    protocol,
+    _run,
     run,
+    search_and_refit,
 )
-from betanll.nets import MLP
-from betanll.objectives import MSE, BetaNLL, GaussianNLL
 from betanll.training import FitResult, epochs_for
 
 RECIPE = Recipe(
@@ -97,14 +97,16 @@ def whitened(values, part):
 )
 def test_sizes_of_the_parts(n, fraction, n_train, n_validation):
     data, order = rows(n)
-    task = next(protocol(replace(RECIPE, validation_fraction=fraction), data, order))[0]
+    task = next(
+        search_and_refit(replace(RECIPE, validation_fraction=fraction), data, order)
+    )[0]
     assert (task.x.n_train, task.x.n_validation) == (n_train, n_validation)
     assert task.batch_size == min(16, n_train)
 
 
 def test_search_whitens_by_its_training_rows_and_refit_by_all():
     data, order = rows(n_targets=2)
-    steps = protocol(RECIPE, data, order)
+    steps = search_and_refit(RECIPE, data, order)
     search = next(steps)
     train, validation = order[:32], order[32:]
     for task in search:
@@ -131,7 +133,9 @@ def test_weights_and_missing_targets_reach_the_trainings():
     targets = data.targets.copy()
     is_missing = np.random.default_rng(2).uniform(size=(40, 2)) < 0.3
     targets[is_missing] = np.nan
-    task = next(protocol(RECIPE, TrainingData(data.inputs, targets, weights), order))[0]
+    task = next(
+        search_and_refit(RECIPE, TrainingData(data.inputs, targets, weights), order)
+    )[0]
     _, y, found = task.x.samples(0, 40)
     expected = (weights * ~is_missing)[order]
     # Each part has mean weight one.
@@ -146,7 +150,7 @@ def test_weights_and_missing_targets_reach_the_trainings():
 
 def test_search_stops_early_and_refit_trains_for_exactly_the_best_epochs():
     data, order = rows()
-    steps = protocol(RECIPE, data, order)
+    steps = search_and_refit(RECIPE, data, order)
     search = next(steps)
     max_epochs = epochs_for(101, 32, 16)
     assert max_epochs == 51
@@ -163,7 +167,7 @@ def test_search_stops_early_and_refit_trains_for_exactly_the_best_epochs():
 
 def test_a_batch_is_no_larger_than_its_rows():
     data, order = rows()
-    steps = protocol(replace(RECIPE, batch_size=256), data, order)
+    steps = search_and_refit(replace(RECIPE, batch_size=256), data, order)
     search = next(steps)
     assert {(task.batch_size, task.max_epochs) for task in search} == {(32, 101)}
     refit = steps.send([answer(task) for task in search])
@@ -176,7 +180,7 @@ def test_a_batch_is_no_larger_than_its_rows():
 def test_every_objective_meets_every_rate():
     data, order = rows()
     objectives = (BetaNLL(0.0), BetaNLL(1.0))
-    tasks = next(protocol(replace(RECIPE, objectives=objectives), data, order))
+    tasks = next(search_and_refit(replace(RECIPE, objectives=objectives), data, order))
     found = [(task.objective, task.optimizer.learning_rate) for task in tasks]
     assert found == list(itertools.product(objectives, RECIPE.learning_rates))
 
@@ -187,7 +191,7 @@ def test_estimator_searches_six_rates_and_five_betas():
     assert BETAS == (0, 0.25, 0.5, 0.75, 1)
 
     def tasks(**parameters):
-        model = HeteroscedasticRegressor(**parameters)
+        model = HeteroscedasticRegressor(preset="paper", **parameters)
         return next(model.fit_protocol(data.inputs, data.targets))
 
     assert rates(tasks()) == list(LEARNING_RATES)
@@ -210,7 +214,7 @@ def test_estimator_searches_six_rates_and_five_betas():
 def test_the_lowest_score_wins():
     data, order = rows()
     recipe = replace(RECIPE, objectives=(BetaNLL(0.0), BetaNLL(1.0)))
-    steps = protocol(recipe, data, order)
+    steps = search_and_refit(recipe, data, order)
     search = next(steps)
     scores = [2.0, 1.5, np.inf, 1.0, -0.5, 0.0]
     results = [answer(t, best_score=s) for t, s in zip(search, scores, strict=True)]
@@ -239,7 +243,7 @@ def test_the_lowest_score_wins():
 
 def test_a_refit_that_diverges_is_repeated_with_a_third_of_the_rate():
     data, order = rows()
-    steps = protocol(replace(RECIPE, learning_rates=(9e-3,)), data, order)
+    steps = search_and_refit(replace(RECIPE, learning_rates=(9e-3,)), data, order)
     tasks = steps.send([answer(task) for task in next(steps)])
     found = []
     for _ in range(2):
@@ -256,7 +260,7 @@ def test_a_refit_that_diverges_is_repeated_with_a_third_of_the_rate():
 
 def test_a_refit_that_diverges_again_and_again_is_an_error():
     data, order = rows()
-    steps = protocol(replace(RECIPE, learning_rates=(9e-3,)), data, order)
+    steps = search_and_refit(replace(RECIPE, learning_rates=(9e-3,)), data, order)
     tasks = steps.send([answer(task) for task in next(steps)])
     # The rate in the message is one that was tried.
     message = r"diverged, last with learning rate 0\.001: .*learning_rate_init"
@@ -266,7 +270,7 @@ def test_a_refit_that_diverges_again_and_again_is_an_error():
 
 def test_a_search_in_which_all_diverge_is_an_error():
     data, order = rows()
-    steps = protocol(RECIPE, data, order)
+    steps = search_and_refit(RECIPE, data, order)
     results = [answer(t, status="diverged", best_epoch=0) for t in next(steps)]
     message = r"every learning rate \(0.001, 0.003, 0.009\).*learning_rate_init"
     with pytest.raises(ValueError, match=message):
@@ -284,7 +288,7 @@ def test_residual_scale_is_the_error_on_validation_rows_in_target_units():
     targets[validation[:3], 1] = np.nan
     targets[validation, 2] = np.nan
     data = TrainingData(data.inputs, targets, weights)
-    steps = protocol(replace(RECIPE, objectives=(MSE(),)), data, order)
+    steps = search_and_refit(replace(RECIPE, objectives=(MSE(),)), data, order)
     fitted = finish(steps, next(steps))
 
     def average(values, share):
@@ -317,7 +321,7 @@ def test_each_protocol_gets_its_own_results(monkeypatch):
             received.append((yield stage))
         return received
 
-    monkeypatch.setattr(_search, "fit_fleet", fit_fleet)
+    monkeypatch.setattr(_run, "fit_fleet", fit_fleet)
     scripts = [script([1, 2], [3]), script([4]), script([5, 6], [], [7, 8])]
     assert run(scripts, n_jobs=3, progress=True) == [
         [[10, 20], [30]],

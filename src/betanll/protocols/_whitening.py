@@ -9,17 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-Matrix = npt.NDArray[np.float64]
-
-#: Rows worked on at a time: the temporary arrays stay small whatever the data.
-_CHUNK = 16384
+from betanll.protocols._columns import ColumnMap, Matrix, blocks
 
 #: Whitened values are cut off here; a network in single precision squares them.
 _LIMIT = 1e15
 
 
 @dataclass(frozen=True)
-class Whitening:
+class Whitening(ColumnMap):
     """The map ``(value - mean) / scale``, column by column in double precision."""
 
     mean: Matrix
@@ -52,20 +49,6 @@ class Whitening:
         magnitude = np.where(mean == 0, 1.0, np.abs(mean))
         return cls(mean, np.where(std == 0, magnitude, std))
 
-    def whiten(
-        self,
-        values: npt.NDArray[np.floating],
-        rows: npt.NDArray[np.intp] | None = None,
-    ) -> npt.NDArray[np.float32]:
-        """Return the whitened values of these rows; missing ones become zero."""
-        n = len(values) if rows is None else len(rows)
-        whitened = np.empty((n, values.shape[1]), np.float32)
-        first = 0
-        for block in self.blocks(values, rows):
-            whitened[first : first + len(block)] = block
-            first += len(block)
-        return whitened
-
     def blocks(
         self,
         values: npt.NDArray[np.floating],
@@ -78,17 +61,6 @@ class Whitening:
             np.clip(z, -_LIMIT, _LIMIT, out=z)
             z[np.isnan(z)] = 0
             yield z
-
-
-def blocks(
-    values: npt.NDArray[np.floating], rows: npt.NDArray[np.intp] | None = None
-) -> Iterator[Matrix]:
-    """Yield these rows in double precision piece by piece."""
-    n = len(values) if rows is None else len(rows)
-    for first in range(0, n, _CHUNK):
-        place = slice(first, first + _CHUNK)
-        part = values[place] if rows is None else values[rows[place]]
-        yield part.astype(np.float64, copy=False)
 
 
 def _moments(

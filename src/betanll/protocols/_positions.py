@@ -1,0 +1,85 @@
+"""Inputs as positions among the quantiles of their column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from betanll.protocols._columns import ColumnMap, Matrix, blocks
+
+#: Quantiles of more rows would hardly differ.
+_MAX_ROWS = 100_000
+
+
+@dataclass(frozen=True)
+class Positions(ColumnMap):
+    """A continuous, increasing map of each column from its knots to 0, 1, 2, ...
+
+    Knots are all values of a column with few different ones, else quantiles: equally
+    many rows lie between two of them, however wild the values, and an outlier is no
+    further away than the last knot.
+
+    Parameters
+    ----------
+    knots : array of shape (n_bins + 1, n_columns)
+        Increasing in each column. A column with fewer different quantiles has fewer
+        knots and infinity after them, a constant one has one.
+    """
+
+    knots: Matrix
+
+    @property
+    def n_bins(self) -> int:
+        return len(self.knots) - 1
+
+    @classmethod
+    def of_inputs(
+        cls,
+        values: npt.NDArray[np.floating],
+        n_bins: int,
+        rows: npt.NDArray[np.intp] | None = None,
+    ) -> Positions:
+        """Measure the columns on these rows."""
+        rows = np.arange(len(values)) if rows is None else rows
+        rows = rows[:: -(-len(rows) // _MAX_ROWS)]
+        knots = np.full((n_bins + 1, values.shape[1]), np.inf)
+        for column, its_knots in zip(values.T, knots.T, strict=True):
+            found = _knots(column[rows].astype(np.float64), n_bins)
+            its_knots[: len(found)] = found
+        return cls(knots)
+
+    def blocks(
+        self,
+        values: npt.NDArray[np.floating],
+        rows: npt.NDArray[np.intp] | None = None,
+    ) -> Iterator[Matrix]:
+        """Yield the positions of these rows piece by piece."""
+        unit = _largest(self.knots)  # differences of values near 1e308 would overflow
+        knots = self.knots / unit
+        n_knots = np.sum(np.isfinite(self.knots), axis=0)
+        for part in blocks(values, rows):
+            positions = np.empty_like(part)
+            for j, n in enumerate(n_knots):
+                positions[:, j] = np.interp(
+                    part[:, j] / unit[j], knots[:n, j], np.arange(n)
+                )
+            yield positions
+
+
+def _knots(column: Matrix, n_bins: int) -> Matrix:
+    values = np.unique(column)
+    if len(values) > n_bins + 1:
+        levels = np.linspace(0, 1, n_bins + 1)
+        values = np.unique(np.quantile(column, levels, method="inverted_cdf"))
+    # Values that differ by their rounding alone are one.
+    resolution = 8 * np.finfo(np.float64).eps * _largest(values)
+    return values[np.diff(values, prepend=-np.inf) > resolution]
+
+
+def _largest(values: Matrix) -> npt.NDArray[np.float64]:
+    """Return the largest finite magnitude of each column, 1 for zeros."""
+    largest = np.max(np.where(np.isfinite(values), np.abs(values), 0), axis=0)
+    return np.where(largest == 0, 1.0, largest)

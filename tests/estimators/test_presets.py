@@ -1,0 +1,252 @@
+"""What "auto" means, and the ensemble of the default preset."""
+
+import numpy as np
+import pytest
+
+from betanll import HeteroscedasticRegressor
+from betanll.distributions import Mixture, StudentT
+from betanll.estimators._presets import AUTO, PRESETS, settings_of
+from betanll.protocols import Positions, Whitening
+
+# Everything is as by default but smaller.
+SMALL = {
+    "hidden_layer_sizes": 8,
+    "batch_size": 16,
+    "max_updates": 200,
+    "random_state": 0,
+}
+ROWS = np.random.default_rng(9).normal(size=(17, 2))
+
+
+@pytest.fixture(scope="module")
+def model(table):
+    return HeteroscedasticRegressor(**SMALL).fit(*table)
+
+
+# Settings
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_nothing_is_left_to_be_decided(preset):
+    settings = settings_of(
+        HeteroscedasticRegressor(preset=preset), n_rows=1000, n_inputs=8
+    )
+    assert AUTO not in vars(settings).values()
+
+
+def test_what_is_given_wins_over_the_preset():
+    given = {
+        "hidden_layer_sizes": (3,),
+        "activation": "tanh",
+        "n_bins": 7,
+        "learning_rate_init": 0.5,
+        "learning_rate": "constant",
+        "weight_decay": 0.25,
+        "batch_size": 11,
+        "max_updates": 13,
+        "n_iter_no_change": 2,
+        "n_members": 3,
+        "refit": True,
+        "calibration": None,
+    }
+    for preset in PRESETS:
+        settings = settings_of(
+            HeteroscedasticRegressor(preset=preset, **given), n_rows=99, n_inputs=2
+        )
+        assert {name: getattr(settings, name) for name in given} == given
+
+
+def test_batches_grow_with_the_table_and_bins_shrink_with_its_columns():
+    model = HeteroscedasticRegressor()
+
+    def of(n_rows, n_inputs):
+        found = settings_of(model, n_rows=n_rows, n_inputs=n_inputs)
+        return found.batch_size, found.n_bins
+
+    sizes, _ = zip(*(of(n, 8) for n in (100, 1000, 10_000, 100_000)), strict=True)
+    assert list(sizes) == sorted(set(sizes))
+    _, bins = zip(*(of(1000, n) for n in (1, 30, 60, 10_000)), strict=True)
+    assert list(bins) == sorted(set(bins), reverse=True)
+    assert bins[-1] >= 1
+
+
+def test_the_paper_keeps_its_protocol():
+    found = settings_of(
+        HeteroscedasticRegressor(preset="paper"), n_rows=10**6, n_inputs=81
+    )
+    assert found == PRESETS["paper"]
+    assert found.hidden_layer_sizes == (50,)
+    assert (found.n_bins, found.batch_size, found.max_updates) == (0, 256, 20_000)
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"preset": "auto"}, "preset must be"),
+        ({"preset": None}, "preset must be"),
+        ({"n_bins": -1}, "n_bins must be"),
+        ({"n_bins": 2.5}, "n_bins must be"),
+        ({"n_bins": "many"}, "n_bins must be"),
+        ({"learning_rate": 0.1}, 'learning_rate must be "auto", "constant" or'),
+        ({"learning_rate_init": "fast"}, "learning_rate_init must be"),
+        ({"learning_rate_init": ()}, "learning_rate_init must be"),
+        ({"learning_rate_init": (1e-3, 0)}, "learning_rate_init must be"),
+        ({"learning_rate_init": (1e-3, "a")}, "learning_rate_init must be"),
+        ({"weight_decay": -0.1}, "weight_decay must be"),
+        ({"weight_decay": np.inf}, "weight_decay must be"),
+        ({"refit": "no"}, "refit must be"),
+        ({"refit": np.array([True])}, "refit must be"),
+        ({"calibration": "tails"}, "calibration must be"),
+        ({"n_members": "many"}, "n_members must be"),
+        ({"hidden_layer_sizes": "wide"}, "hidden_layer_sizes must hold"),
+        ({"objective": "student-t", "calibration": "student-t"}, "is for Gaussian"),
+    ],
+)
+def test_bad_values_are_named(changes, named, table):
+    with pytest.raises(ValueError, match=named):
+        HeteroscedasticRegressor(**changes).fit(*table)
+
+
+# The ensemble
+
+
+def test_default_is_a_calibrated_ensemble_on_positions(model):
+    assert len(model.members_) == 10
+    assert isinstance(model.inputs_, Positions)
+    assert model.df_.shape == model.spread_.shape == (1,)
+    predictive = model.predict_dist(ROWS)
+    assert isinstance(predictive, StudentT)
+    assert np.all(predictive.df == model.df_)
+
+
+def test_parts_add_up_to_the_variance(model):
+    aleatoric, epistemic = model.predict_parts(ROWS)
+    assert np.all(epistemic > 0)
+    np.testing.assert_allclose(aleatoric + epistemic, model.predict_var(ROWS))
+
+
+def test_spread_is_that_of_the_networks_times_the_factor(model, table):
+    plain = HeteroscedasticRegressor(**SMALL, calibration=None).fit(*table)
+    mixture = plain.predict_dist(ROWS)
+    assert isinstance(mixture, Mixture)
+    mean, std = model.predict(ROWS, return_std=True)
+    np.testing.assert_array_equal(mean, mixture.mean)
+    np.testing.assert_allclose(std, model.spread_ * mixture.std, rtol=1e-12)
+
+
+def test_scale_makes_unseen_residuals_as_large_as_predicted(table):
+    """Predict each row by the one of five members that has not seen it."""
+    X, y = table
+    five = {**SMALL, "n_members": 5}
+    model = HeteroscedasticRegressor(**five, calibration="scale").fit(X, y)
+    assert model.df_ is None
+    order = np.random.RandomState(0).permutation(len(X))
+    mixture = HeteroscedasticRegressor(**five, calibration=None).fit(X, y)
+    squares = []
+    for m in range(5):
+        own = order[m * len(X) // 5 :][: len(X) // 5]
+        predictive = mixture.predict_dist(X[own])
+        component = predictive.components[m]
+        variance = component.variance + predictive.epistemic_variance
+        squares.append((y[own] - component.mean) ** 2 / variance)
+    assert model.spread_**2 == pytest.approx(np.mean(squares), rel=1e-4)
+
+
+def test_refit_and_whitening_can_be_had_with_it(table):
+    model = HeteroscedasticRegressor(**SMALL, refit=True, n_bins=0).fit(*table)
+    assert isinstance(model.inputs_, Whitening)
+    assert isinstance(model.predict_dist(ROWS), StudentT)
+
+
+def test_coverage_of_an_ensemble_on_new_rows():
+    """Members overfit; their ensemble does so less, and its intervals know."""
+    rng = np.random.default_rng(8)
+    X = rng.uniform(-1, 1, (1200, 3))
+    y = X[:, 0] + (0.3 + 0.2 * X[:, 1]) * rng.standard_t(5, 1200)
+    model = HeteroscedasticRegressor(
+        max_updates=1500, hidden_layer_sizes=32, random_state=0
+    ).fit(X[:200], y[:200])
+    lower, upper = model.predict_interval(X[200:], 0.9).T
+    covered = np.mean((lower <= y[200:]) & (y[200:] <= upper))
+    # 200 rows tell a 90 % quantile of residuals to two percent.
+    assert 0.84 < covered < 0.96
+
+
+@pytest.mark.parametrize("objective", ["student-t", "vbem"])
+def test_objectives_with_tails_of_their_own_keep_them(objective, table):
+    model = HeteroscedasticRegressor(**SMALL, objective=objective).fit(*table)
+    assert model.df_ is None
+    assert np.all(model.spread_ == 1)
+
+
+def test_squared_error_has_the_spread_of_unseen_residuals(table):
+    model = HeteroscedasticRegressor(**SMALL, objective="mse", n_members=1).fit(*table)
+    std = model.predict(ROWS, return_std=True)[1]
+    assert np.ptp(std) == 0
+    assert 0.2 < std[0] / np.std(table[1]) < 2
+
+
+def test_several_targets_and_missing_ones(table):
+    X, y = table
+    y = np.column_stack([y, 1000 * X[:, 1] ** 2])
+    y[::5, 1] = np.nan
+    model = HeteroscedasticRegressor(**SMALL).fit(X, y)
+    assert model.df_.shape == (2,)
+    assert model.predict_dist(ROWS).shape == (17, 2)
+
+
+def test_several_learning_rates_are_tried(table):
+    model = HeteroscedasticRegressor(
+        **SMALL, learning_rate_init=[1e-3, 1e-2], n_members=2
+    ).fit(*table)
+    rates = model.search_results_["learning_rate"]
+    assert rates == pytest.approx([1e-3, 1e-3, 1e-2, 1e-2])
+    assert model.best_learning_rate_ == pytest.approx(1e-2)
+
+
+def test_beta_is_chosen_by_all_members(table):
+    model = HeteroscedasticRegressor(**SMALL, beta="auto", n_members=2).fit(*table)
+    scores = np.reshape(model.search_results_["best_score"], (5, 2)).mean(axis=1)
+    assert model.beta_ == model.search_results_["beta"][2 * int(np.argmax(scores))]
+    assert model.best_validation_score_ == pytest.approx(scores.max())
+
+
+def test_conformal_sets_rows_aside_and_keeps_densities_gaussian(table):
+    model = HeteroscedasticRegressor(**SMALL, calibration="conformal").fit(*table)
+    assert model.df_ is None
+    assert [len(scores) for scores in model.conformal_scores_] == [8]
+
+
+def test_saved_and_loaded_with_the_same_bits(model, same_bits, tmp_path):
+    model.save(tmp_path / "model")
+    loaded = HeteroscedasticRegressor.load(tmp_path / "model")
+    assert same_bits(loaded, model)
+    np.testing.assert_array_equal(
+        loaded.predict_quantiles(ROWS, 0.99), model.predict_quantiles(ROWS, 0.99)
+    )
+    assert loaded.get_params() == model.get_params()
+
+
+def test_bits_do_not_depend_on_the_number_of_jobs(model, same_bits, table):
+    other = HeteroscedasticRegressor(**SMALL, n_jobs=2).fit(*table)
+    assert same_bits(other, model)
+
+
+def test_one_wild_value_does_not_spoil_the_fit():
+    rng = np.random.default_rng(4)
+    X = rng.uniform(-1, 1, (200, 2))
+    y = np.sign(X[:, 0]) + 0.1 * rng.normal(size=200)
+    X[0, 0] = 1e12
+    options = {**SMALL, "max_updates": 600}
+    model = HeteroscedasticRegressor(**options).fit(X, y)
+    assert model.score(X[1:], y[1:]) > 0.9
+
+
+def test_presets_order_by_work():
+    work = [
+        settings.n_members * settings.max_updates
+        for name, settings in PRESETS.items()
+        if name != "paper"
+    ]
+    assert work == sorted(set(work))
+    assert PRESETS["fast"].n_members == 1

@@ -1,0 +1,179 @@
+"""Members with validation rows of their own: which rows, what is kept, residuals."""
+
+from dataclasses import replace
+
+import jax
+import numpy as np
+import pytest
+
+from betanll.nets import MLP
+from betanll.objectives import BetaNLL, GaussianNLL
+from betanll.protocols import Recipe, TrainingData, crossfit
+from betanll.training import CosineAdamW, FitResult
+
+RECIPE = Recipe(
+    net=MLP(2, (), n_bins=3),
+    objectives=(BetaNLL(0.5),),
+    learning_rates=(1e-3,),
+    batch_size=8,
+    max_updates=100,
+    patience=7,
+    validation_fraction=0.2,
+    seeds=(11, 12, 13, 14, 15),
+    weight_decay=0.1,
+    is_decaying=True,
+    max_evaluations=5,
+)
+
+
+def rows(n=40, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal([0.0, 50.0], [1.0, 9.0], (n, 2))
+    return TrainingData(X, np.arange(float(n))[:, None]), rng.permutation(n)
+
+
+def answer(task, *, mean=0.0, **changes):
+    """A training after which the network predicts a constant, with variance one."""
+    params = jax.tree.map(np.zeros_like, task.net.init([1, 1], key=jax.random.key(0)))
+    params[-1]["bias"] = np.array([[mean], [0.0]], np.float32)
+    result = FitResult(
+        net=task.net,
+        objective=task.objective,
+        optimizer=task.optimizer,
+        params=params,
+        last_params=params,
+        status="stopped",
+        n_epochs=9,
+        n_updates=36,
+        best_epoch=5,
+        best_score=1.0,
+        history={"train_loss": np.ones(9)},
+    )
+    return replace(result, **changes)
+
+
+def finished(steps, results):
+    with pytest.raises(StopIteration) as stop:
+        steps.send(results)
+    return stop.value.value
+
+
+def original(data, values):
+    """The targets, which are numbers of rows, behind whitened ones."""
+    targets = data.targets
+    return np.rint(values * targets.std() + targets.mean()).astype(int)[:, 0].tolist()
+
+
+def test_validation_parts_are_disjoint_and_together_all_rows():
+    data, order = rows()
+    tasks = next(crossfit(RECIPE, data, order))
+    assert len(tasks) == 5
+    seen = []
+    for task in tasks:
+        assert (task.x.n_train, task.x.n_validation) == (32, 8)
+        train = original(data, task.x.samples(0, 32)[1])
+        validation = original(data, task.x.samples(32, 8)[1])
+        assert sorted(train + validation) == list(range(40))
+        seen += validation
+    assert sorted(seen) == list(range(40))
+
+
+def test_budget_rate_and_seeds_are_those_of_the_recipe():
+    tasks = next(crossfit(RECIPE, *rows()))
+    assert [task.seed for task in tasks] == [11, 12, 13, 14, 15]
+    for task in tasks:
+        # Four updates an epoch; five looks at the validation rows in 25 epochs.
+        assert (task.batch_size, task.max_epochs, task.validate_every) == (8, 25, 5)
+        assert task.patience == 7
+        assert task.optimizer == CosineAdamW(1e-3, 0.1, n_updates=100.0)
+
+
+def test_one_member_keeps_the_stated_share_for_validation():
+    (task,) = next(crossfit(replace(RECIPE, seeds=(3,)), *rows()))
+    assert (task.x.n_train, task.x.n_validation) == (32, 8)
+
+
+def test_inputs_are_positions_if_the_network_has_bins():
+    data, order = rows()
+    (task, *_) = next(crossfit(RECIPE, data, order))
+    positions = task.x.samples(0, 40)[0]
+    assert positions.min() == 0
+    assert positions.max() == 3
+    (task, *_) = next(crossfit(replace(RECIPE, net=MLP(2, ())), data, order))
+    whitened = task.x.samples(0, 40)[0]
+    assert whitened.std(axis=0) == pytest.approx(1, rel=1e-5)
+
+
+def test_candidates_are_compared_by_the_mean_of_their_members():
+    recipe = replace(
+        RECIPE, objectives=(GaussianNLL(), BetaNLL(0.5)), seeds=(1, 2), max_updates=20
+    )
+    steps = crossfit(recipe, *rows())
+    tasks = next(steps)
+    assert [task.objective.name for task in tasks] == ["nll"] * 2 + ["beta-nll"] * 2
+    # One member of the first is best of all, but its sibling is worst.
+    scores = [0.0, 9.0, 2.0, 3.0]
+    fitted = finished(
+        steps, [answer(t, best_score=s) for t, s in zip(tasks, scores, strict=True)]
+    )
+    assert fitted.objective == BetaNLL(0.5)
+    assert fitted.best_score == -2.5
+    assert [member.best_score for member in fitted.members] == [2.0, 3.0]
+    assert fitted.search["best_score"] == [-0.0, -9.0, -2.0, -3.0]
+
+
+def test_residuals_are_of_the_rows_a_member_has_not_seen():
+    """Of five members no two leave out the same row."""
+    data, order = rows()
+    steps = crossfit(RECIPE, data, order)
+    tasks = next(steps)
+    means = [0.0, 0.5, -0.5, 1.0, -1.0]
+    fitted = finished(
+        steps, [answer(t, mean=m) for t, m in zip(tasks, means, strict=True)]
+    )
+    whitened = (np.arange(40) - 19.5) / np.arange(40).std()
+    own = np.concatenate(
+        [whitened[order[8 * m : 8 * m + 8]] - mean for m, mean in enumerate(means)]
+    )
+    # The variance of a member is one, that of the five means 0.5.
+    found = fitted.unseen.residuals[:, 0]
+    np.testing.assert_allclose(found, own / np.sqrt(1.5), rtol=1e-5, atol=1e-6)
+    assert np.all(fitted.unseen.weights == 1)
+    assert fitted.residual_scale == pytest.approx(np.sqrt(np.mean(own**2)), rel=1e-5)
+
+
+def test_a_diverged_member_is_trained_again_more_slowly():
+    steps = crossfit(replace(RECIPE, seeds=(1, 2)), *rows())
+    first = next(steps)
+    bad = answer(first[1], status="diverged", best_epoch=0, best_score=np.inf)
+    second = steps.send([answer(first[0]), bad])
+    assert [t.optimizer.learning_rate for t in second] == pytest.approx([1e-3 / 3] * 2)
+    fitted = finished(steps, [answer(task) for task in second])
+    assert fitted.learning_rate == pytest.approx(1e-3 / 3)
+
+
+def test_divergence_at_every_rate_is_an_error():
+    steps = crossfit(replace(RECIPE, seeds=(1,)), *rows())
+    (task,) = next(steps)
+    bad = answer(task, status="diverged", best_epoch=0, best_score=np.inf)
+    steps.send([bad])
+    steps.send([bad])
+    with pytest.raises(ValueError, match="diverged with every learning rate"):
+        steps.send([bad])
+
+
+def test_missing_targets_have_no_weight():
+    data, order = rows()
+    targets = np.column_stack([data.targets[:, 0], data.targets[:, 0] ** 2])
+    targets[::4, 1] = np.nan
+    steps = crossfit(RECIPE, TrainingData(data.inputs, targets), order)
+    tasks = next(steps)
+    results = []
+    for task in tasks:
+        zeros = jax.tree.map(
+            np.zeros_like, task.net.init([2, 2], key=jax.random.key(0))
+        )
+        results.append(replace(answer(task), params=zeros))
+    fitted = finished(steps, results)
+    assert np.sum(fitted.unseen.weights[:, 1] == 0) == 10
+    assert np.all(fitted.unseen.weights[:, 0] > 0)
