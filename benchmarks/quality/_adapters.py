@@ -63,9 +63,10 @@ def _of_each_target(
 def betanll(
     X_train: Array, y_train: Array, X_test: Array, seed: int, **settings: Any
 ) -> Prediction:
-    """Our own regressor."""
+    """Our own regressor; what "auto" means is only there to be on record."""
     from betanll import HeteroscedasticRegressor
 
+    settings.pop("meaning_of_auto", None)
     model = HeteroscedasticRegressor(**settings, random_state=seed, n_jobs=1)
     return predict_timed(
         lambda: model.fit(X_train, y_train), lambda fitted: fitted.predict_dist(X_test)

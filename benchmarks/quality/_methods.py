@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -48,22 +48,13 @@ class Method:
         """
         values = dict(self.given)
         if self.is_ours:
-            values = _every_setting(values)
+            from betanll import HeteroscedasticRegressor
+            from betanll.estimators._presets import PRESETS
+
+            every = HeteroscedasticRegressor(**values).get_params()
+            values = {k: v for k, v in every.items() if k not in _NOT_SETTINGS}
+            values["meaning_of_auto"] = asdict(PRESETS[values["preset"]])
         return json.dumps(values, sort_keys=True)
-
-
-def _every_setting(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters of our regressor with the values of the preset."""
-    from betanll import HeteroscedasticRegressor
-    from betanll.estimators._presets import AUTO, PRESETS
-
-    values = HeteroscedasticRegressor(**given).get_params()
-    preset = PRESETS[values["preset"]]
-    return {
-        name: getattr(preset, name, AUTO) if value == AUTO else value
-        for name, value in values.items()
-        if name not in _NOT_SETTINGS
-    }
 
 
 #: Variants of our regressor: add a line, and it takes part.

@@ -177,3 +177,21 @@ def test_missing_targets_have_no_weight():
     fitted = finished(steps, results)
     assert np.sum(fitted.unseen.weights[:, 1] == 0) == 10
     assert np.all(fitted.unseen.weights[:, 0] > 0)
+
+
+@pytest.mark.parametrize(
+    ("n_train", "every", "patience"),
+    [(32, 5, 1), (8, 20, 1), (3200, 1, 1)],
+)
+def test_evaluations_are_never_more_than_asked_for(n_train, every, patience):
+    budget = replace(RECIPE, patience=None).budget(n_train)
+    assert budget.max_epochs / budget.validate_every <= 5
+    assert (budget.validate_every, budget.patience) == (every, patience)
+
+
+def test_patience_is_a_quarter_of_the_budget_unless_given():
+    recipe = replace(RECIPE, max_evaluations=400, max_updates=6000, patience=None)
+    for n_train in (80, 800, 8000, 80_000):
+        budget = recipe.budget(n_train)
+        epochs = budget.patience * budget.validate_every
+        assert epochs == pytest.approx(budget.max_epochs / 4, rel=0.05, abs=1)

@@ -31,10 +31,12 @@ def test_beyond_the_data_is_the_nearest_of_it():
     np.testing.assert_array_equal(positions[:, 0], [0, 0, 4, 4])
 
 
-def test_an_outlier_costs_the_resolution_of_one_bin():
+@pytest.mark.parametrize("outlier", [1e12, 1e20, 3.4028235e38, 1e300, 1.7e308])
+def test_an_outlier_costs_the_resolution_of_one_bin(outlier):
+    """Fill values of missing cells are as wild as that."""
     values = np.random.default_rng(1).normal(size=(400, 1))
     before = Positions.of_inputs(values, n_bins=10).apply(values)
-    wild = np.vstack([values, [[1e12]]])
+    wild = np.vstack([values, [[outlier]]])
     after = Positions.of_inputs(wild, n_bins=10).apply(wild)
     is_in_last = before > 9
     assert np.abs(before - after[:-1])[~is_in_last].max() < 0.2

@@ -334,3 +334,24 @@ def test_each_protocol_gets_its_own_results(monkeypatch):
         ([7, 8], 3, True),
     ]
     assert run([]) == []
+
+
+def test_refit_goes_through_the_same_schedule_in_its_own_updates():
+    recipe = replace(RECIPE, is_decaying=True)
+    data, order = rows()
+    steps = search_and_refit(recipe, data, order)
+    tasks = next(steps)
+    # 32 and 40 rows in batches of 16: both two updates an epoch.
+    assert tasks[0].optimizer.n_updates == 2 * tasks[0].max_epochs
+    data, order = rows(n=60)
+    steps = search_and_refit(recipe, data, order)
+    tasks = next(steps)
+    assert tasks[0].optimizer.n_updates == 3 * tasks[0].max_epochs
+    refits = steps.send([answer(task) for task in tasks])
+    assert refits[0].optimizer.n_updates == 3 * refits[0].schedule_epochs
+    data, order = rows(n=72)  # 58 rows give three updates, 72 give four
+    steps = search_and_refit(recipe, data, order)
+    tasks = next(steps)
+    refits = steps.send([answer(task) for task in tasks])
+    assert tasks[0].optimizer.n_updates == 3 * tasks[0].max_epochs
+    assert refits[0].optimizer.n_updates == 4 * refits[0].schedule_epochs

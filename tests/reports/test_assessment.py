@@ -10,7 +10,7 @@ from betanll.assessment._assess import CONSTANT, MODEL, PLAIN_NLL, RIDGE
 from betanll.distributions import Normal
 from betanll.metrics import Scores
 from betanll.objectives import MSE, BetaNLL, GaussianNLL
-from betanll.reports._assessment import findings_of, report_of
+from betanll.reports._assessment import _calibration, findings_of, report_of
 
 
 def scores(rmse=1.0, crps=0.5):
@@ -183,7 +183,9 @@ def test_report_says_what_was_trained():
         n_updates_=70,
         net_=SimpleNamespace(hidden_sizes=(50, 20), activation="relu"),
         members_=[None, None],
-        calibration=None,
+        conformal_scores_=None,
+        spread_=np.ones(1),
+        df_=None,
         random_state=3,
         history_={},
     )
@@ -207,3 +209,25 @@ def test_report_says_what_was_trained():
         "random seed": "3",
     }
     assert expected.items() <= report.configuration.items()
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        ({"conformal_scores_": [np.ones(3)]}, "conformal"),
+        ({"spread_": np.array([1.25, 0.5])}, "spread x 1.25, 0.5"),
+        (
+            {"spread_": np.array([1.1]), "df_": np.array([5.0])},
+            "spread x 1.1, Student t with 5 degrees of freedom",
+        ),
+        ({"objective_": MSE(), "spread_": np.array([0.3])}, "none"),
+    ],
+)
+def test_calibration_is_told_as_it_was_found(found, words):
+    model = {
+        "conformal_scores_": None,
+        "spread_": np.ones(1),
+        "df_": None,
+        "objective_": BetaNLL(),
+    }
+    assert _calibration(SimpleNamespace(**{**model, **found})) == words

@@ -80,9 +80,13 @@ class Mixture(Distribution):
 
     @property
     def std(self) -> Array:
-        # The square may under- or overflow where a single component's std does not.
-        is_single = len(self.components) == 1
-        return self.components[0].std if is_single else np.sqrt(self.variance)
+        # Squares may under- or overflow where the std does not.
+        stds = np.stack([c.std for c in self.components])
+        distances = np.stack([c.mean - self.mean for c in self.components])
+        unit = np.max(np.maximum(stds, np.abs(distances)), axis=0)
+        unit = np.where((unit > 0) & np.isfinite(unit), unit, 1.0)
+        squares = (stds / unit) ** 2 + (distances / unit) ** 2
+        return as_array(unit * np.sqrt(np.mean(squares, axis=0)))
 
     @property
     def shape(self) -> tuple[int, ...]:

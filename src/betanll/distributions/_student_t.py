@@ -73,7 +73,10 @@ class StudentT(Distribution):
 
     @property
     def std(self) -> Array:
-        return np.sqrt(self.variance)
+        # The square of the scale may under- or overflow where the std does not.
+        excess_df = np.where(self.df > 2, self.df - 2, np.nan)
+        missing = np.where(self.df > 1, np.inf, np.nan)
+        return np.where(self.df > 2, self.scale * np.sqrt(self.df / excess_df), missing)
 
     @property
     def shape(self) -> tuple[int, ...]:

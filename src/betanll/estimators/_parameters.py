@@ -23,6 +23,7 @@ SCHEDULES = ("constant", "cosine")
 
 _NO_LIMIT = 2**31 - 1
 _INFINITY = float("inf")
+_MAX_BINS = 10_000
 
 
 def check_parameters(estimator: HeteroscedasticRegressor) -> None:
@@ -33,8 +34,10 @@ def check_parameters(estimator: HeteroscedasticRegressor) -> None:
         if not _is_auto(value) and not (_is_integer(value) and value >= 1):
             raise ValueError(f"{name} must be an integer of at least 1, got {value!r}")
     bins: Any = estimator.n_bins
-    if not _is_auto(bins) and not (_is_integer(bins) and bins >= 0):
-        raise ValueError(f"n_bins must be an integer of at least 0, got {bins!r}")
+    if not _is_auto(bins) and not (_is_integer(bins) and 0 <= bins <= _MAX_BINS):
+        raise ValueError(
+            f"n_bins must be an integer between 0 and {_MAX_BINS}, got {bins!r}"
+        )
     fraction = estimator.validation_fraction
     if not _is_number(fraction) or not 0 < fraction < 1:
         raise ValueError(
@@ -89,7 +92,9 @@ def recipe_of(
         learning_rates=_rates(settings.learning_rate_init),
         batch_size=int(settings.batch_size),
         max_updates=min(int(settings.max_updates), _NO_LIMIT),
-        patience=min(int(settings.n_iter_no_change), _NO_LIMIT),
+        patience=None
+        if _is_auto(settings.n_iter_no_change)
+        else min(int(settings.n_iter_no_change), _NO_LIMIT),
         validation_fraction=float(estimator.validation_fraction),
         seeds=seeds,
         weight_decay=float(settings.weight_decay),
@@ -111,7 +116,7 @@ def _rates(given: Any) -> Sequence[float]:
     """Return the learning rates to try."""
     if isinstance(given, str):
         return LEARNING_RATES if given == "search" else ()
-    if isinstance(given, Sequence | np.ndarray):
+    if isinstance(given, Sequence) or (isinstance(given, np.ndarray) and given.ndim):
         return tuple(float(rate) if _is_number(rate) else rate for rate in given)
     return (float(given) if _is_number(given) else given,)
 
@@ -127,6 +132,7 @@ def _candidates(objective: Any, beta: Any) -> Sequence[Objective]:
 
 
 def _check_choice(name: str, value: Any, choices: Sequence[Any]) -> None:
+    value = bool(value) if isinstance(value, np.bool_) else value
     is_plain = value is None or isinstance(value, str | bool)
     if not is_plain or value not in choices:
         *others, last = (repr(choice).replace("'", '"') for choice in choices)

@@ -90,7 +90,8 @@ class Predictions:
             Noise that the members see on average, and the variance of their means. The
             second is zero for a single network, which cannot disagree with itself.
         """
-        mixture = with_spread(self._mixture(self._checked_inputs(X)), self.spread_)
+        mixture = with_spread(self._whitened(self._checked_inputs(X)), self.spread_)
+        mixture = mixture.affine(self.targets_.scale, self.targets_.mean)
         mixture = mixture[:, 0] if self._y_is_vector else mixture
         if isinstance(mixture, Mixture):
             return VarianceParts(mixture.aleatoric_variance, mixture.epistemic_variance)
@@ -198,12 +199,14 @@ class Predictions:
 
     def _distribution(self, X: npt.NDArray[np.floating]) -> Distribution:
         """Return the predictive distribution, always of shape (n, n_outputs)."""
-        mixture = self._mixture(X)
+        whitened = self._whitened(X)
         if self.df_ is None:
-            return with_spread(mixture, self.spread_)
-        return with_tails(mixture, self.spread_, self.df_)
+            whitened = with_spread(whitened, self.spread_)
+        else:
+            whitened = with_tails(whitened, self.spread_, self.df_)
+        return whitened.affine(self.targets_.scale, self.targets_.mean)
 
-    def _mixture(self, X: npt.NDArray[np.floating]) -> Distribution:
+    def _whitened(self, X: npt.NDArray[np.floating]) -> Distribution:
         """Return what the networks predict, before any calibration."""
         blocks: list[list[tuple[Array, ...]]] = [[] for _ in self.members_]
         for block in self.inputs_.blocks(X):
@@ -216,7 +219,7 @@ class Predictions:
         components = [
             self.objective_.predictive(
                 tuple(np.concatenate(part) for part in zip(*parameters, strict=True))
-            ).affine(self.targets_.scale, self.targets_.mean)
+            )
             for parameters in blocks
         ]
         return components[0] if len(components) == 1 else Mixture(components)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from betanll import objectives
+from betanll.objectives._student_t import GammaPrecision
 
 if TYPE_CHECKING:
     from betanll.estimators._regressor import HeteroscedasticRegressor
@@ -30,7 +31,7 @@ class Settings:
     weight_decay: float
     batch_size: int | str
     max_updates: int
-    n_iter_no_change: int
+    n_iter_no_change: int | str
     n_members: int
     refit: bool
     calibration: str | None
@@ -53,7 +54,7 @@ _DEFAULT = Settings(
     weight_decay=0.05,
     batch_size=AUTO,
     max_updates=6000,
-    n_iter_no_change=100,
+    n_iter_no_change=AUTO,
     n_members=10,
     refit=False,
     calibration="student-t",
@@ -90,13 +91,16 @@ _MAX_ENCODED = 512
 
 def _has_own_tails(objective: Any) -> bool:
     """Whether an objective predicts a Student t by itself."""
-    return isinstance(objectives.get(objective), objectives.StudentT | objectives.VBEM)
+    return isinstance(objectives.get(objective), GammaPrecision)
 
 
 def settings_of(
     estimator: HeteroscedasticRegressor, *, n_rows: int, n_inputs: int
 ) -> Settings:
-    """Return the settings for a table of this size, in which nothing is "auto"."""
+    """Return the settings for a table of this size.
+
+    Only `n_iter_no_change` may still be "auto": a quarter of a budget.
+    """
     preset = PRESETS[estimator.preset]
     values: dict[str, Any] = {}
     for field in fields(Settings):

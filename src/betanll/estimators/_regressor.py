@@ -64,8 +64,8 @@ class HeteroscedasticRegressor(
     objective : str or Objective, default="beta-nll"
         What to train: ``"beta-nll"``, ``"nll"``, ``"mse"``, ``"student-t"``, ... or an
         object such as ``BetaNLL(0.5, max_variance=100.0)``. Objectives without a
-        variance of their own (``"mse"``) predict the same spread everywhere, the root
-        mean square of the validation residuals.
+        variance of their own (``"mse"``) have the same noise everywhere, the root mean
+        square of residuals of rows that training has not seen.
     beta : float, (start, end) or "auto", default=0.5
         Exponent of ``"beta-nll"``; other objectives ignore it. 0 is the plain
         likelihood, 1 fits the mean as the squared error does. ``"auto"`` chooses among
@@ -91,12 +91,14 @@ class HeteroscedasticRegressor(
     max_updates : int or "auto", default="auto"
         Budget of one training, in updates.
     n_iter_no_change : int or "auto", default="auto"
-        Looks at the validation part without improvement that end a training: one after
-        each epoch, or with another preset than ``"paper"`` at most 400 in a budget.
+        Looks at the validation part without improvement that end a training. There is
+        one after each epoch, but at most 400 in a budget with another preset than
+        ``"paper"``; ``"auto"`` is a quarter of these.
     validation_fraction : float, default=0.2
         Share of the rows for validation.
     n_members : int or "auto", default="auto"
-        Networks of the deep ensemble, which differ in initialisation and shuffling.
+        Networks of the deep ensemble, which differ in initialisation, shuffling and,
+        without a refit, rows.
     refit : bool or "auto", default="auto"
         Train members again on all rows, for the number of epochs that was best on one
         validation part. Without it each has its own validation part.
@@ -133,7 +135,8 @@ class HeteroscedasticRegressor(
     loss_curve_ : list of float
         Training loss of the first member in the final training, whitened.
     search_results_ : dict of str to list
-        Learning rate, beta, score, epochs, updates and status of every candidate.
+        Learning rate, beta, score, epochs, updates and status of every training: of
+        each candidate and, without a refit, member.
     best_validation_score_ : float
         Best validation score in whitened units, greater is better: log-likelihood of a
         row, or minus the squared error for ``"mse"``.
@@ -288,8 +291,11 @@ class HeteroscedasticRegressor(
         elif settings.calibration is not None:
             unseen = fitted.unseen
             if unseen is None:
-                predictive = model._mixture(held_out.inputs)
-                unseen = residuals_of(predictive, held_out.targets, held_out.weights)
+                predictive = model._whitened(held_out.inputs)
+                targets = (
+                    held_out.targets - fitted.targets.mean
+                ) / fitted.targets.scale
+                unseen = residuals_of(predictive, targets, held_out.weights)
             if settings.calibration == "scale":
                 model.spread_ = spread_factor(unseen)
             else:

@@ -49,7 +49,7 @@ def crossfit(recipe: Recipe, data: TrainingData, order: Rows) -> Protocol[Fitted
                 optimizer=recipe.optimizer(factor * rate, budget),
                 batch_size=budget.batch_size,
                 max_epochs=budget.max_epochs,
-                patience=recipe.patience,
+                patience=budget.patience,
                 validate_every=budget.validate_every,
                 seed=seed,
             )

@@ -57,14 +57,18 @@ class Positions(ColumnMap):
         rows: npt.NDArray[np.intp] | None = None,
     ) -> Iterator[Matrix]:
         """Yield the positions of these rows piece by piece."""
-        unit = _largest(self.knots)  # differences of values near 1e308 would overflow
-        knots = self.knots / unit
+        # Differences of values near 1e308 would overflow.
+        largest = np.max(
+            np.abs(self.knots), axis=0, where=np.isfinite(self.knots), initial=0
+        )
+        factor = np.where(largest > 1e300, 0.25, 1.0)
+        knots = self.knots * factor
         n_knots = np.sum(np.isfinite(self.knots), axis=0)
         for part in blocks(values, rows):
             positions = np.empty_like(part)
             for j, n in enumerate(n_knots):
                 positions[:, j] = np.interp(
-                    part[:, j] / unit[j], knots[:n, j], np.arange(n)
+                    part[:, j] * factor[j], knots[:n, j], np.arange(n)
                 )
             yield positions
 
@@ -75,11 +79,8 @@ def _knots(column: Matrix, n_bins: int) -> Matrix:
         levels = np.linspace(0, 1, n_bins + 1)
         values = np.unique(np.quantile(column, levels, method="inverted_cdf"))
     # Values that differ by their rounding alone are one.
-    resolution = 8 * np.finfo(np.float64).eps * _largest(values)
-    return values[np.diff(values, prepend=-np.inf) > resolution]
-
-
-def _largest(values: Matrix) -> npt.NDArray[np.float64]:
-    """Return the largest finite magnitude of each column, 1 for zeros."""
-    largest = np.max(np.where(np.isfinite(values), np.abs(values), 0), axis=0)
-    return np.where(largest == 0, 1.0, largest)
+    with np.errstate(over="ignore"):
+        gaps = np.diff(values)
+    resolution = 8 * np.finfo(np.float64).eps * np.abs(values)
+    is_next = gaps > np.maximum(resolution[1:], resolution[:-1])
+    return values[np.concatenate([[True], is_next])]

@@ -43,6 +43,7 @@ class Budget(NamedTuple):
     batch_size: int
     max_epochs: int
     validate_every: int
+    patience: int
     n_updates: int
 
 
@@ -57,8 +58,9 @@ class Recipe:
     objectives, learning_rates : sequences
         Candidates: all their pairs.
     batch_size, max_updates : int
-    patience : int
-        Evaluations without improvement that end a training.
+    patience : int or None
+        Evaluations without improvement that end a training, None for a quarter of those
+        in a full budget.
     validation_fraction : float
     seeds : sequence of int
         One for each member of the ensemble.
@@ -66,7 +68,7 @@ class Recipe:
     is_decaying : bool, default=False
         Let the learning rate fall as a cosine over the budget.
     max_evaluations : int, optional
-        Evaluations in a full budget, by default one for each epoch.
+        Evaluations in a full budget at most, by default one for each epoch.
     """
 
     net: MLP
@@ -74,7 +76,7 @@ class Recipe:
     learning_rates: Sequence[float]
     batch_size: int
     max_updates: int
-    patience: int
+    patience: int | None
     validation_fraction: float
     seeds: Sequence[int]
     weight_decay: float = 0.0
@@ -91,9 +93,12 @@ class Recipe:
         max_epochs = epochs_for(self.max_updates, n_train, batch_size)
         every = 1
         if self.max_evaluations is not None:
-            every = max(1, max_epochs // self.max_evaluations)
+            every = -(-max_epochs // self.max_evaluations)
+        patience = self.patience
+        if patience is None:
+            patience = max(1, round(max_epochs / every / 4))
         n_updates = max_epochs * (n_train // batch_size)
-        return Budget(batch_size, max_epochs, every, n_updates)
+        return Budget(batch_size, max_epochs, every, patience, n_updates)
 
     def optimizer(self, learning_rate: float, budget: Budget) -> Optimizer:
         if self.is_decaying:

@@ -42,7 +42,7 @@ def search_and_refit(
             optimizer=recipe.optimizer(rate, budget),
             batch_size=budget.batch_size,
             max_epochs=budget.max_epochs,
-            patience=recipe.patience,
+            patience=budget.patience,
             validate_every=budget.validate_every,
             seed=recipe.seeds[0],
         )
@@ -64,6 +64,9 @@ def search_and_refit(
     inputs = data.input_map(n_bins=recipe.net.n_bins)
     targets = data.target_map()
     packed = data.pack(inputs, targets, None)
+    batch_size = min(recipe.batch_size, len(data))
+    n_updates = budget.max_epochs * (len(data) // batch_size)
+    budget = budget._replace(batch_size=batch_size, n_updates=n_updates)
     for factor in RATE_FACTORS:
         rate = factor * best.optimizer.learning_rate
         members = yield [
@@ -72,7 +75,7 @@ def search_and_refit(
                 best.objective,
                 packed,
                 optimizer=recipe.optimizer(rate, budget),
-                batch_size=min(recipe.batch_size, len(data)),
+                batch_size=budget.batch_size,
                 max_epochs=best.best_epoch,
                 schedule_epochs=budget.max_epochs,
                 seed=seed,

@@ -10,6 +10,7 @@ from scipy.stats import binomtest
 from betanll._version import __version__
 from betanll.assessment._assess import CONSTANT, MODEL, PLAIN_NLL, RIDGE, Assessment
 from betanll.assessment._ranks import differs
+from betanll.estimators import HeteroscedasticRegressor
 from betanll.objectives import BetaNLL
 from betanll.reports._report import Finding, FitReport, Panel
 
@@ -39,7 +40,7 @@ def report_of(
         "hidden layers": ", ".join(map(str, model.net_.hidden_sizes)) or "none",
         "activation": model.net_.activation,
         "ensemble members": f"{len(model.members_)}",
-        "calibration": str(model.calibration or "none"),
+        "calibration": _calibration(model),
         "random seed": f"{model.random_state}",
         "betanll": __version__,
     }
@@ -57,6 +58,17 @@ def report_of(
         command=command,
         introduction=introduction,
     )
+
+
+def _calibration(model: HeteroscedasticRegressor) -> str:
+    if model.conformal_scores_ is not None:
+        return "conformal"
+    spread = ", ".join(f"{factor:.3g}" for factor in model.spread_)
+    if model.df_ is not None:
+        degrees = ", ".join(f"{df:.3g}" for df in model.df_)
+        return f"spread x {spread}, Student t with {degrees} degrees of freedom"
+    is_scaled = model.objective_.n_parameters > 1 and np.any(model.spread_ != 1)
+    return f"spread x {spread}" if is_scaled else "none"
 
 
 def findings_of(assessment: Assessment) -> list[Finding]:
@@ -96,13 +108,13 @@ def _on_coverage(assessment: Assessment) -> Iterator[Finding]:
         yield Finding(
             "warning",
             f"{observed}: the intervals are too narrow. Conformal calibration "
-            "(--calibration conformal) or an ensemble (--members 5) widens them.",
+            "(--calibration conformal) widens them.",
         )
     else:
         yield Finding(
             "warning",
-            f"{observed}: the intervals are too wide. Calibration "
-            "(--calibration scale) narrows them.",
+            f"{observed}: the intervals are too wide. Conformal calibration "
+            "(--calibration conformal) narrows them.",
         )
 
 

@@ -200,7 +200,9 @@ class RegressorModule(nn.Module):
         if not self.n_bins:
             z = (x - self.input_mean) / self.input_scale
             return z.clamp(-_LIMIT, _LIMIT)
-        ramps = ((x.unsqueeze(-2) - self.low) * self.inverse_width).clamp(0, 1)
+        limit = torch.finfo(x.dtype).max / 4
+        x = x.clamp(-limit, limit).unsqueeze(-2)
+        ramps = ((x - self.low) * self.inverse_width).clamp(0, 1)
         positions = ramps.sum(dim=-2)
         centred = (positions / self.n_bins - 0.5) * math.sqrt(12)
         return torch.cat([centred, 2 * ramps.mT.flatten(-2) - 1], dim=-1)
@@ -308,7 +310,7 @@ def _fill(linear: nn.Linear, layer: Any, first: int) -> None:
 def _bins(knots: ArrayLike, n_encoded: int) -> tuple[Tensor, Tensor]:
     """Return where bins begin and their inverse widths, 0 for missing ones."""
     table = np.array(knots, np.float64)
-    if table.ndim != 2 or len(table) * table.shape[1] != n_encoded:
+    if table.ndim != 2 or len(table) < 2 or table.size != n_encoded:
         raise ValueError(
             f"knots must have shape (n_bins + 1, n_inputs) with {n_encoded} elements, "
             f"got {table.shape}"

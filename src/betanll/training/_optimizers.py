@@ -91,7 +91,7 @@ class CosineAdamW(AdamW):
 
     def transform(self, decay_mask: jax.Array) -> optax.GradientTransformation:
         def rate(count: jax.Array) -> jax.Array:
-            share = jnp.minimum(count / self.n_updates, 1)
+            share = jnp.minimum(count / jnp.maximum(self.n_updates, 1), 1)
             cosine = 0.5 * (1 + jnp.cos(jnp.pi * share))
             warmup = jnp.minimum((count + 1) / jnp.maximum(self.n_warmup, 1), 1)
             return self.learning_rate * warmup * (0.99 * cosine + 0.01)

@@ -50,7 +50,7 @@ class FitTask:
     validation : tuple (x, y) or (x, y, sample_weight), optional
         Data for early stopping and for the choice of the best epoch.
     optimizer : Optimizer, default=Adam()
-        ``Adam``, ``AdamW``, ``SGD`` or ``RMSprop``, with its learning rate.
+        ``Adam``, ``AdamW``, ``CosineAdamW``, ``SGD`` or ``RMSprop``.
     batch_size : int, optional
         Samples in an update, by default 256 or all if there are fewer. The last,
         partial batch of an epoch is dropped.
