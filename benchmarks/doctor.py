@@ -1,6 +1,6 @@
 """How often the doctor errs, over synthetic cases of which the truth is known.
 
-    python benchmarks/doctor.py --cases 210 --first-seed 1000
+    python benchmarks/doctor.py --cases 210 --first-seed 3000
 
 Continues where it stopped; writes ``results/doctor/cases.csv`` and prints the rates.
 """
@@ -28,7 +28,7 @@ HARMLESS = (
 
 @click.command()
 @click.option("--cases", default=210, show_default=True)
-@click.option("--first-seed", default=1000, show_default=True)
+@click.option("--first-seed", default=3000, show_default=True)
 @click.option("--workers", type=int)
 @click.option("--out", type=click.Path(path_type=Path), default=RESULTS)
 def main(cases: int, first_seed: int, workers: int | None, out: Path) -> None:

@@ -24,7 +24,7 @@ from betanll.diagnostics import (
 from betanll.distributions._base import Array
 
 #: The likelihood's squared error must fall by this share with another objective ...
-MIN_GAIN = 0.2
+MIN_GAIN = 0.25
 #: ... and by this one at the lower end of a one-sided 95 % interval ...
 MIN_LOW_GAIN = 0.1
 #: ... and at least this share of the gain must lie in points with less than average
