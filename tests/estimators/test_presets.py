@@ -6,6 +6,7 @@ import pytest
 from betanll import HeteroscedasticRegressor
 from betanll.distributions import Mixture, StudentT
 from betanll.estimators._presets import AUTO, PRESETS, settings_of
+from betanll.objectives import OBJECTIVES
 from betanll.protocols import Positions, Whitening
 
 # Everything is as by default but smaller.
@@ -13,14 +14,19 @@ SMALL = {
     "hidden_layer_sizes": 8,
     "batch_size": 16,
     "max_updates": 200,
+    "n_members": 2,
     "random_state": 0,
 }
 ROWS = np.random.default_rng(9).normal(size=(17, 2))
 
 
+def small(**changes):
+    return HeteroscedasticRegressor(**{**SMALL, **changes})
+
+
 @pytest.fixture(scope="module")
 def model(table):
-    return HeteroscedasticRegressor(**SMALL).fit(*table)
+    return small(n_members="auto").fit(*table)
 
 
 # Settings
@@ -127,7 +133,7 @@ def test_parts_add_up_to_the_variance(model):
 
 
 def test_spread_is_that_of_the_networks_times_the_factor(model, table):
-    plain = HeteroscedasticRegressor(**SMALL, calibration=None).fit(*table)
+    plain = small(n_members="auto", calibration=None).fit(*table)
     mixture = plain.predict_dist(ROWS)
     assert isinstance(mixture, Mixture)
     mean, std = model.predict(ROWS, return_std=True)
@@ -138,11 +144,10 @@ def test_spread_is_that_of_the_networks_times_the_factor(model, table):
 def test_scale_makes_unseen_residuals_as_large_as_predicted(table):
     """Predict each row by the one of five members that has not seen it."""
     X, y = table
-    five = {**SMALL, "n_members": 5}
-    model = HeteroscedasticRegressor(**five, calibration="scale").fit(X, y)
+    model = small(n_members=5, calibration="scale").fit(X, y)
     assert model.df_ is None
     order = np.random.RandomState(0).permutation(len(X))
-    mixture = HeteroscedasticRegressor(**five, calibration=None).fit(X, y)
+    mixture = small(n_members=5, calibration=None).fit(X, y)
     squares = []
     for m in range(5):
         own = order[m * len(X) // 5 :][: len(X) // 5]
@@ -154,7 +159,7 @@ def test_scale_makes_unseen_residuals_as_large_as_predicted(table):
 
 
 def test_refit_and_whitening_can_be_had_with_it(table):
-    model = HeteroscedasticRegressor(**SMALL, refit=True, n_bins=0).fit(*table)
+    model = small(refit=True, n_bins=0).fit(*table)
     assert isinstance(model.inputs_, Whitening)
     assert isinstance(model.predict_dist(ROWS), StudentT)
 
@@ -173,15 +178,21 @@ def test_coverage_of_an_ensemble_on_new_rows():
     assert 0.84 < covered < 0.96
 
 
-@pytest.mark.parametrize("objective", ["student-t", "vbem", "xvamp"])
-def test_objectives_with_tails_of_their_own_keep_them(objective, table):
-    model = HeteroscedasticRegressor(**SMALL, objective=objective).fit(*table)
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_objectives_with_tails_of_their_own_keep_them(objective):
+    found = settings_of(small(objective=objective), n_rows=99, n_inputs=2).calibration
+    has_tails = objective.startswith(("student-t", "vbem", "xvamp"))
+    assert found == (None if has_tails else "student-t")
+
+
+def test_student_t_objective_predicts_as_it_was_trained(table):
+    model = small(objective="student-t").fit(*table)
     assert model.df_ is None
     assert np.all(model.spread_ == 1)
 
 
 def test_squared_error_has_the_spread_of_unseen_residuals(table):
-    model = HeteroscedasticRegressor(**SMALL, objective="mse", n_members=1).fit(*table)
+    model = small(objective="mse", n_members=1).fit(*table)
     std = model.predict(ROWS, return_std=True)[1]
     assert np.ptp(std) == 0
     assert 0.2 < std[0] / np.std(table[1]) < 2
@@ -191,29 +202,27 @@ def test_several_targets_and_missing_ones(table):
     X, y = table
     y = np.column_stack([y, 1000 * X[:, 1] ** 2])
     y[::5, 1] = np.nan
-    model = HeteroscedasticRegressor(**SMALL).fit(X, y)
+    model = small().fit(X, y)
     assert model.df_.shape == (2,)
     assert model.predict_dist(ROWS).shape == (17, 2)
 
 
 def test_several_learning_rates_are_tried(table):
-    model = HeteroscedasticRegressor(
-        **SMALL, learning_rate_init=[1e-3, 1e-2], n_members=2
-    ).fit(*table)
+    model = small(learning_rate_init=[1e-3, 1e-2]).fit(*table)
     rates = model.search_results_["learning_rate"]
     assert rates == pytest.approx([1e-3, 1e-3, 1e-2, 1e-2])
     assert model.best_learning_rate_ == pytest.approx(1e-2)
 
 
 def test_beta_is_chosen_by_all_members(table):
-    model = HeteroscedasticRegressor(**SMALL, beta="auto", n_members=2).fit(*table)
+    model = small(beta="auto", n_members=2).fit(*table)
     scores = np.reshape(model.search_results_["best_score"], (5, 2)).mean(axis=1)
     assert model.beta_ == model.search_results_["beta"][2 * int(np.argmax(scores))]
     assert model.best_validation_score_ == pytest.approx(scores.max())
 
 
 def test_conformal_sets_rows_aside_and_keeps_densities_gaussian(table):
-    model = HeteroscedasticRegressor(**SMALL, calibration="conformal").fit(*table)
+    model = small(calibration="conformal").fit(*table)
     assert model.df_ is None
     assert [len(scores) for scores in model.conformal_scores_] == [8]
 
@@ -229,13 +238,13 @@ def test_saved_and_loaded_with_the_same_bits(model, same_bits, tmp_path):
 
 
 def test_bits_do_not_depend_on_the_number_of_jobs(model, same_bits, table):
-    other = HeteroscedasticRegressor(**SMALL, n_jobs=2).fit(*table)
+    other = small(n_members="auto", n_jobs=2).fit(*table)
     assert same_bits(other, model)
 
 
 def test_columns_of_few_values_survive_the_disk(same_bits, table, tmp_path):
     X = np.column_stack([table[0][:, 0], table[0][:, 1] > 0])
-    model = HeteroscedasticRegressor(**SMALL, n_members=2).fit(X, table[1])
+    model = small(n_members=2).fit(X, table[1])
     model.save(tmp_path / "model")
     assert same_bits(HeteroscedasticRegressor.load(tmp_path / "model"), model)
 
@@ -244,9 +253,8 @@ def test_columns_of_few_values_survive_the_disk(same_bits, table, tmp_path):
 @pytest.mark.parametrize("calibration", ["student-t", "scale", "conformal"])
 def test_the_unit_of_the_target_does_not_matter(unit, calibration, table):
     X, y = table
-    options = {**SMALL, "n_members": 2, "calibration": calibration}
-    expected = HeteroscedasticRegressor(**options).fit(X, y)
-    found = HeteroscedasticRegressor(**options).fit(X, unit * y)
+    expected = small(calibration=calibration).fit(X, y)
+    found = small(calibration=calibration).fit(X, unit * y)
     for name in ("predict", "predict_interval"):
         values, scaled = (getattr(model, name)(ROWS) for model in (expected, found))
         np.testing.assert_allclose(scaled / unit, values, rtol=1e-3)
@@ -259,8 +267,7 @@ def test_one_wild_value_does_not_spoil_the_fit():
     X = rng.uniform(-1, 1, (200, 2))
     y = np.sign(X[:, 0]) + 0.1 * rng.normal(size=200)
     X[0, 0] = 1e12
-    options = {**SMALL, "max_updates": 600}
-    model = HeteroscedasticRegressor(**options).fit(X, y)
+    model = small(max_updates=600).fit(X, y)
     assert model.score(X[1:], y[1:]) > 0.9
 
 
