@@ -274,12 +274,12 @@ def _settings_of(model: Any, n_rows: int, n_inputs: int) -> TrialSettings:
     settings = settings_of(model, n_rows=n_rows, n_inputs=n_inputs)
     recipe = recipe_of(model, settings, n_inputs=n_inputs, seeds=(0,))
     rate = TrialSettings.learning_rate
-    if recipe.is_decaying:
-        pass  # Adam with a constant rate would not stand such a one.
-    elif hasattr(model, "best_learning_rate_"):
-        rate = model.best_learning_rate_
-    elif len(recipe.learning_rates) == 1:
-        rate = recipe.learning_rates[0]
+    # Adam with a constant rate would not stand the rates of a falling one.
+    if not recipe.is_decaying:
+        if hasattr(model, "best_learning_rate_"):
+            rate = model.best_learning_rate_
+        elif len(recipe.learning_rates) == 1:
+            rate = recipe.learning_rates[0]
     return TrialSettings(
         hidden_sizes=recipe.net.hidden_sizes,
         activation=recipe.net.activation,

@@ -10,12 +10,9 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.utils import assert_all_finite, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_consistent_length,
     check_is_fitted,
-    validate_data,
 )
 
 from betanll.estimators._calibration import (
@@ -24,6 +21,7 @@ from betanll.estimators._calibration import (
     spread_factor,
     student_t_fit,
 )
+from betanll.estimators._data import MIN_ROWS, checked_data
 from betanll.estimators._parameters import check_parameters, n_threads, recipe_of
 from betanll.estimators._predictions import Predictions
 from betanll.estimators._presets import settings_of
@@ -31,16 +29,12 @@ from betanll.objectives import Objective, Schedule
 from betanll.protocols import (
     Fitted,
     Positions,
-    TrainingData,
     as_numpy,
     crossfit,
     run,
     search_and_refit,
 )
 from betanll.training import FitResult, FitTask
-
-#: Training and validation need so many rows together.
-MIN_ROWS = 3
 
 
 class HeteroscedasticRegressor(
@@ -264,7 +258,7 @@ class HeteroscedasticRegressor(
         """
         check_parameters(self)
         model = copy.copy(self)
-        data = model._checked_data(X, y, sample_weight)
+        data = checked_data(model, X, y, sample_weight)
         n_inputs = data.inputs.shape[1]
         settings = settings_of(self, n_rows=len(data), n_inputs=n_inputs)
         random = check_random_state(self.random_state)
@@ -366,47 +360,6 @@ class HeteroscedasticRegressor(
         tags.input_tags.sparse = False
         return tags
 
-    def _checked_data(self, X: Any, y: Any, sample_weight: Any) -> TrainingData:
-        X, y = validate_data(
-            self,
-            X,
-            y,
-            validate_separately=(
-                {"dtype": [np.float64, np.float32]},
-                {
-                    "dtype": np.float64,
-                    "ensure_2d": False,
-                    "ensure_all_finite": "allow-nan",
-                },
-            ),
-        )
-        check_consistent_length(X, y)
-        self._y_is_vector = y.ndim == 1
-        if self._y_is_vector:
-            assert_all_finite(y, input_name="y")
-        targets = y[:, None] if y.ndim == 1 else y
-        is_used = ~np.isnan(targets).all(axis=1)
-        weights = None
-        if sample_weight is not None:
-            weights = _check_sample_weight(
-                sample_weight, X, dtype=np.float64, ensure_non_negative=True
-            )[:, None]
-            # Only their ratios matter, and sums of large ones could overflow.
-            weights = weights / max(weights.max(), np.finfo(np.float64).tiny)
-            is_used &= weights[:, 0] > 0
-        data = TrainingData(X, targets, weights)
-        if not is_used.all():
-            data = data[np.flatnonzero(is_used)]
-        if len(data) < MIN_ROWS:
-            raise ValueError(
-                f"at least {MIN_ROWS} rows with a target and a positive weight are "
-                f"needed, got n_samples = {len(data)}"
-            )
-        empty = np.flatnonzero(np.isnan(data.targets).all(axis=0))
-        if empty.size:
-            raise ValueError(f"target {empty[0]} of y has no values that are used")
-        return data
-
     def _keep(self, fitted: Fitted) -> None:
         """Store what training found, with NumPy arrays as parameters."""
         first = fitted.members[0]
@@ -427,41 +380,3 @@ class HeteroscedasticRegressor(
         self.spread_ = np.ones(self.n_outputs_) if has_spread else fitted.residual_scale
         self.df_ = None
         self.conformal_scores_ = None
-
-
-def fit_many(
-    jobs: Sequence[tuple[HeteroscedasticRegressor, Any, Any]],
-    *,
-    n_jobs: int | None = None,
-    progress: bool = False,
-) -> list[HeteroscedasticRegressor]:
-    """Fit several estimators, each on data of its own, as one fleet of trainings.
-
-    The results are those of fitting them one after the other.
-
-    Parameters
-    ----------
-    jobs : sequence of (estimator, X, y)
-    n_jobs : int, optional
-        Trainings at a time, by default one for each core.
-    progress : bool, default=False
-        Show a progress bar.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from betanll import HeteroscedasticRegressor
-    >>> X = np.linspace(-1, 1, 100)[:, None]
-    >>> models = [
-    ...     HeteroscedasticRegressor(objective=name, max_updates=200, random_state=0)
-    ...     for name in ("nll", "beta-nll")
-    ... ]
-    >>> fitted = fit_many([(model, X, X[:, 0] ** 2) for model in models])
-    >>> [model.predict(X).shape for model in fitted]
-    [(100,), (100,)]
-    """
-    return run(
-        [estimator.fit_protocol(X, y) for estimator, X, y in jobs],
-        n_jobs=n_threads(n_jobs),
-        progress=progress,
-    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 
 import numpy as np
@@ -13,16 +14,16 @@ Matrix = npt.NDArray[np.float64]
 _CHUNK = 16384
 
 
-class ColumnMap:
+class ColumnMap(ABC):
     """What turns rows of a table into what a network reads."""
 
+    @abstractmethod
     def blocks(
         self,
         values: npt.NDArray[np.floating],
         rows: npt.NDArray[np.intp] | None = None,
     ) -> Iterator[Matrix]:
         """Yield these rows piece by piece as the network reads them."""
-        raise NotImplementedError
 
     def apply(
         self,
