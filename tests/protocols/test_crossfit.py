@@ -71,8 +71,8 @@ def test_validation_parts_are_disjoint_and_together_all_rows():
     seen = []
     for task in tasks:
         assert (task.x.n_train, task.x.n_validation) == (32, 8)
-        train = original(data, task.x.samples(0, 32)[1])
-        validation = original(data, task.x.samples(32, 8)[1])
+        train = original(data, task.x.samples(range(32))[1])
+        validation = original(data, task.x.samples(range(32, 40))[1])
         assert sorted(train + validation) == list(range(40))
         seen += validation
     assert sorted(seen) == list(range(40))
@@ -96,11 +96,11 @@ def test_one_member_keeps_the_stated_share_for_validation():
 def test_inputs_are_positions_if_the_network_has_bins():
     data, order = rows()
     (task, *_) = next(crossfit(RECIPE, data, order))
-    positions = task.x.samples(0, 40)[0]
+    positions = task.x.samples(range(40))[0]
     assert positions.min() == 0
     assert positions.max() == 3
     (task, *_) = next(crossfit(replace(RECIPE, net=MLP(2, ())), data, order))
-    whitened = task.x.samples(0, 40)[0]
+    whitened = task.x.samples(range(40))[0]
     assert whitened.std(axis=0) == pytest.approx(1, rel=1e-5)
 
 

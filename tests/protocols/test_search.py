@@ -110,7 +110,7 @@ def test_search_whitens_by_its_training_rows_and_refit_by_all():
     search = next(steps)
     train, validation = order[:32], order[32:]
     for task in search:
-        x, y, weights = task.x.samples(0, 40)
+        x, y, weights = task.x.samples(range(40))
         for found, values in ((x, data.inputs), (y, data.targets)):
             expected = whitened(values, values[train])
             np.testing.assert_allclose(found[:32], expected[train], atol=1e-5)
@@ -119,7 +119,7 @@ def test_search_whitens_by_its_training_rows_and_refit_by_all():
     refit = steps.send([answer(task) for task in search])
     for task in refit:
         assert (task.x.n_train, task.x.n_validation) == (40, 0)
-        x, y, _ = task.x.samples(0, 40)
+        x, y, _ = task.x.samples(range(40))
         np.testing.assert_allclose(x, whitened(data.inputs, data.inputs), atol=1e-5)
         np.testing.assert_allclose(y, whitened(data.targets, data.targets), atol=1e-5)
     fitted = finish(steps, refit)
@@ -136,7 +136,7 @@ def test_weights_and_missing_targets_reach_the_trainings():
     task = next(
         search_and_refit(RECIPE, TrainingData(data.inputs, targets, weights), order)
     )[0]
-    _, y, found = task.x.samples(0, 40)
+    _, y, found = task.x.samples(range(40))
     expected = (weights * ~is_missing)[order]
     # Each part has mean weight one.
     for part in (slice(0, 32), slice(32, 40)):

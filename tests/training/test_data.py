@@ -30,6 +30,26 @@ def test_weights_are_scaled_to_mean_one():
 
 
 @pytest.mark.parametrize(
+    ("first", "train", "validation"),
+    [
+        (0, [2, 3, 4, 5], [0, 1]),
+        (1, [3, 4, 5, 0], [1, 2]),
+        (4, [0, 1, 2, 3], [4, 5]),
+        (5, [1, 2, 3, 4], [5, 0]),
+    ],
+)
+def test_another_part_can_be_the_validation_part(first, train, validation):
+    whole = pack(checked_table(X, Y))
+    data = whole.with_validation(first, 2)
+    assert data.rows is whole.rows
+    assert (data.n_train, data.n_validation, len(data)) == (4, 2, 6)
+    inputs, targets, weights = data.samples(range(6))
+    np.testing.assert_array_equal(targets[:, 0], train + validation)
+    np.testing.assert_array_equal(inputs, X[train + validation])
+    np.testing.assert_array_equal(weights, 1)
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ((X, Y[:5]), "equally many rows, got 6 and 5"),

@@ -9,7 +9,15 @@ import pytest
 
 from betanll.nets import MLP
 from betanll.objectives import MSE, BetaNLL
-from betanll.training import Adam, FitTask, _loop, epochs_for, fit, fit_fleet
+from betanll.training import (
+    Adam,
+    FitTask,
+    PackedData,
+    _loop,
+    epochs_for,
+    fit,
+    fit_fleet,
+)
 from betanll.training._task import prepare
 
 NET = MLP(2, (8,), activation="tanh")
@@ -205,3 +213,29 @@ def test_a_fleet_on_one_data_set_holds_it_once():
         for s in (0, 1)
     ]
     assert fits[0].rows is fits[1].rows
+
+
+@pytest.mark.parametrize("first", [0, 40, 100])
+def test_any_rows_of_shared_data_can_be_for_validation(first, same_bits):
+    """From row 100 on, the validation rows wrap around the end."""
+    ring = np.roll(np.arange(120), -first)
+    validation, train = ring[:50], ring[50:]
+    # Their mean is not one, in contrast to those that a task is given.
+    weight = np.ones((120, 1), np.float32)
+    weight[validation] = 2 + np.arange(50)[:, None] % 3
+    whole = PackedData.from_blocks(
+        [(X, Y, weight)], n_train=120, n_inputs=2, n_targets=1
+    )
+    options = {"max_epochs": 5, "batch_size": 32, "patience": 2, "seed": 4}
+    shared = fit(NET, BetaNLL(0.5), whole.with_validation(first, 50), **options)
+    alone = fit(
+        NET,
+        BetaNLL(0.5),
+        X[train],
+        Y[train],
+        validation=(X[validation], Y[validation], weight[validation]),
+        **options,
+    )
+    assert same_bits(shared.params, alone.params)
+    for name, column in alone.history.items():
+        np.testing.assert_allclose(shared.history[name], column, rtol=1e-6)

@@ -20,7 +20,7 @@ from betanll.protocols._recipe import (
 )
 from betanll.protocols._run import Protocol
 from betanll.protocols._unseen import unseen_residuals, window_start
-from betanll.training import FitResult, FitTask, PackedData
+from betanll.training import FitResult, FitTask
 
 
 def crossfit(recipe: Recipe, data: TrainingData, order: Rows) -> Protocol[Fitted]:
@@ -34,11 +34,13 @@ def crossfit(recipe: Recipe, data: TrainingData, order: Rows) -> Protocol[Fitted
     inputs = data.input_map(n_bins=recipe.net.n_bins)
     targets = data.target_map()
     n_members = len(recipe.seeds)
-    parts: list[PackedData] = []
-    for m in range(n_members):
-        rolled = np.roll(order, -window_start(m, n_members, len(data)))
-        validation, train = np.split(rolled, [len(data) - n_train])
-        parts.append(data.pack(inputs, targets, train, validation))
+    packed = data.pack(inputs, targets, order)
+    parts = [
+        packed.with_validation(
+            window_start(m, n_members, len(data)), len(data) - n_train
+        )
+        for m in range(n_members)
+    ]
     budget = recipe.budget(n_train)
     for factor in RATE_FACTORS:
         results = yield [

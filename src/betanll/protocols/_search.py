@@ -51,7 +51,7 @@ def search_and_refit(
     ]
     results = yield tasks
     best = _best(results)
-    x, y, weights = packed.samples(n_train, len(validation))
+    x, y, weights = packed.samples(range(n_train, len(packed)))
     residuals = whitened_moments(best, x)[0] - y
     residual_scale = targets.scale * root_mean_square(
         residuals, np.broadcast_to(weights, residuals.shape)

@@ -89,12 +89,12 @@ def unseen_residuals(
 
 
 def _part(m: int, members: Sequence[FitResult], part: PackedData) -> _Part:
-    n_members, n = len(members), part.n_train + part.n_validation
+    n_members, n = len(members), len(part)
     # The window of the next member begins so many rows later.
     stride = window_start(m + 1, n_members, n) - window_start(m, n_members, n)
     n_rows = min(part.n_validation, _MAX_ROWS)
     first = max(0, min(stride - n_rows // 2, part.n_validation - n_rows))
-    x, y, w = part.samples(part.n_train + first, n_rows)
+    x, y, w = part.samples(part.n_train + first + np.arange(n_rows))
     moments = [whitened_moments(member, x) for member in members]
     means = [mean for mean, _ in moments]
     weights: Matrix = np.broadcast_to(w, means[m].shape).astype(np.float64)

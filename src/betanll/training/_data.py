@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -101,9 +101,10 @@ def checked_matrix(values: Any, what: str) -> npt.NDArray[np.float32]:
 class PackedData:
     """Training and validation samples below each other in one padded array.
 
-    `rows` is ``(capacity, n_inputs + n_targets + n_weights)``: training samples, then
-    validation samples, then zeros. The capacity depends on their total alone, so that
-    a refit on all samples runs the program of the search before it.
+    `rows` is ``(capacity, n_inputs + n_targets + n_weights)``: the samples, then zeros.
+    Training samples begin with row `first`; the validation samples follow, and where
+    the samples end, both go on with row 0. The capacity depends on their total alone,
+    so that a refit on all samples runs the program of the search before it.
     """
 
     rows: jax.Array
@@ -111,6 +112,7 @@ class PackedData:
     n_validation: int
     n_inputs: int
     n_targets: int
+    first: int = 0
 
     @classmethod
     def from_blocks(
@@ -125,8 +127,8 @@ class PackedData:
     ) -> PackedData:
         """Gather finite blocks of inputs, targets and weights, training rows first.
 
-        For data that would be large in memory twice. The weights of each part must
-        have mean one.
+        For data that would be large in memory twice. The weights of the training rows
+        should have mean one.
         """
         width = n_inputs + n_targets + n_weights
         rows = _aligned_zeros(capacity(n_train + n_validation), width)
@@ -142,9 +144,26 @@ class PackedData:
         # Aligned memory is taken over as it is, without a copy.
         return cls(jax.device_put(rows), n_train, n_validation, n_inputs, n_targets)
 
-    def samples(self, first: int, n: int) -> tuple[npt.NDArray[np.float32], ...]:
-        """Return inputs, targets and weights of `n` rows as views."""
-        part = np.asarray(self.rows)[first : first + n]
+    def __len__(self) -> int:
+        return self.n_train + self.n_validation
+
+    def with_validation(self, first: int, n: int) -> PackedData:
+        """Return the same rows, in the same memory, parted in another way.
+
+        Validation samples are `n` rows from row `first` on, training samples the rest.
+        """
+        return replace(
+            self,
+            first=(first + n) % len(self),
+            n_train=len(self) - n,
+            n_validation=n,
+        )
+
+    def samples(
+        self, places: npt.NDArray[np.integer] | range
+    ) -> tuple[npt.NDArray[np.float32], ...]:
+        """Return inputs, targets and weights; training samples come first."""
+        part = np.asarray(self.rows)[(self.first + np.asarray(places)) % len(self)]
         ends = np.cumsum([self.n_inputs, self.n_targets])
         return tuple(np.split(part, ends, axis=1))
 

@@ -54,10 +54,11 @@ class Program(NamedTuple):
 
 
 class Sizes(NamedTuple):
-    """Numbers of samples, all traced."""
+    """Numbers of samples, and the row of the first training sample; all traced."""
 
     grid: Grid
     n_validation: jax.Array
+    first: jax.Array
     batch_size: jax.Array
 
 
@@ -206,6 +207,7 @@ def _run(
 
     n_train = jnp.asarray(sizes.grid.n, jnp.int32)
     batch_size = sizes.batch_size
+    n_samples = n_train + sizes.n_validation
     n_batches = n_train // batch_size
     n_detached = objective.n_detached * program.n_targets
     shuffle_key, loss_key = jax.random.split(key)
@@ -214,6 +216,15 @@ def _run(
     scale = 1 / batch_size.astype(data.dtype)
     if objective.reduction == "mean":
         scale = scale / program.n_targets
+
+    def samples(places: jax.Array) -> jax.Array:
+        """Gather samples, which are a ring, with features first."""
+        places = places + sizes.first
+        rows = jnp.where(places < n_samples, places, places - n_samples)
+        # The barrier keeps the gather whole: fused with the transposition it would
+        # touch a cache line for every number instead of one for every sample.
+        gathered = data.at[rows].get(mode="promise_in_bounds")
+        return jax.lax.optimization_barrier(gathered).T
 
     def raw_outputs(net_params: Any, inputs: jax.Array) -> jax.Array:
         raw = program.net.apply(net_params, inputs, n_detached=n_detached)
@@ -247,12 +258,7 @@ def _run(
             ),
             lattice,
         )
-        rows = permuted(keys, sizes.grid, places)
-        # The barrier keeps the gather whole: fused with the transposition it would
-        # touch a cache line for every number instead of one for every sample.
-        batch = jax.lax.optimization_barrier(
-            data.at[rows].get(mode="promise_in_bounds")
-        ).T
+        batch = samples(permuted(keys, sizes.grid, places))
         # In floating point: the number of updates of a long schedule overflows int32.
         done = epoch.astype(data.dtype) + (i / n_batches).astype(data.dtype)
         progress = done / limits.schedule_epochs.astype(data.dtype)
@@ -290,22 +296,26 @@ def _run(
         chunk = program.validation_chunk
 
         def add_chunk(
-            i: jax.Array, sums: tuple[jax.Array, jax.Array]
-        ) -> tuple[jax.Array, jax.Array]:
-            part = jax.lax.dynamic_slice_in_dim(data, n_train + i * chunk, chunk).T
-            # Padding has weight zero; the weights of real samples have mean one.
-            inputs, target, weight = _split(program, part)
+            i: jax.Array, sums: tuple[jax.Array, jax.Array, jax.Array]
+        ) -> tuple[jax.Array, jax.Array, jax.Array]:
+            places = n_train + i * chunk + jnp.arange(chunk)
+            inputs, target, weight = _split(program, samples(places))
+            weight = weight * (places < n_samples).astype(data.dtype)[None]
             parameters = objective.parameters(raw_outputs(net_params, inputs))
             nll = weight * objective.nll(parameters, target)
             error = objective.mean(parameters) - target
-            return sums[0] + jnp.sum(nll), sums[1] + jnp.sum(weight * error * error)
+            square = weight * error * error
+            return (
+                sums[0] + jnp.sum(nll),
+                sums[1] + jnp.sum(square),
+                sums[2] + jnp.sum(weight) / weight.shape[0],
+            )
 
         n_chunks = (sizes.n_validation + chunk - 1) // chunk
         zero = jnp.zeros((), data.dtype)
-        nll, square = jax.lax.fori_loop(0, n_chunks, add_chunk, (zero, zero))
+        nll, square, total = jax.lax.fori_loop(0, n_chunks, add_chunk, (zero,) * 3)
         # 0 / 0 = NaN without validation data; a NaN never counts as an improvement
-        n = sizes.n_validation.astype(data.dtype)
-        return nll / n, square / (n * program.n_targets)
+        return nll / total, square / (total * program.n_targets)
 
     def train_epoch(
         carry: tuple[State, Record, jax.Array],

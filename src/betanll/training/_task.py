@@ -196,10 +196,11 @@ def prepare(task: FitTask, shared: SharedData | None = None) -> PreparedFit:
         objective=objective,
         program=program,
         rows=packed.rows,
-        init_inputs=packed.samples(0, n_train)[0][places].T,
+        init_inputs=packed.samples(places)[0].T,
         sizes=_loop.Sizes(
             grid_for(n_train),
             jnp.int32(packed.n_validation),
+            jnp.int32(packed.first),
             jnp.int32(batch_size),
         ),
         limits=_loop.Limits(
