@@ -234,7 +234,7 @@ def sample(data_dir: Path, splits: int) -> None:
     around it, is measured here, on two workers.
     """
     os.environ["BETANLL_DATA"] = str(data_dir)
-    from betanll.experiments._paper_uci import METHODS
+    from betanll.experiments._paper import METHODS
     from betanll.experiments._uci import uci_tasks
     from betanll.sweeps import Store, run_sweep
 

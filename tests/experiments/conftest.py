@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from betanll.experiments import read_runs
-from betanll.experiments._paper_uci import DATASETS, METHODS, paper_cells
+from betanll.experiments._paper import METHODS
+from betanll.experiments._paper_uci import DATASETS, paper_cells
 
 HEAD = (
     "dataset,method,beta,split,log_likelihood,rmse,learning_rate,epochs,updates,seconds"

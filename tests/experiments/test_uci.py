@@ -9,7 +9,7 @@ import pytest
 from betanll import metrics, objectives
 from betanll.datasets import UCI_NAMES, UCITable, load_uci
 from betanll.experiments import Method, _uci
-from betanll.experiments._paper_uci import METHODS
+from betanll.experiments._paper import METHODS
 from betanll.experiments._uci import (
     fit_split,
     predict,

@@ -12,11 +12,10 @@ from betanll.experiments import (
     summarise,
 )
 from betanll.experiments._ks import MIN_SPLITS, ks_p_value
+from betanll.experiments._paper import METHODS, paper_rows
 from betanll.experiments._paper_uci import (
     DATASETS,
-    METHODS,
     OVERVIEW_DATASETS,
-    _rows,
     paper_cells,
     paper_ties,
 )
@@ -51,7 +50,7 @@ def test_the_bold_entry_of_the_paper_is_the_best_mean(metric):
 
 def test_table_1_repeats_tables_s1_and_s2_but_for_one_rounding():
     differ = []
-    for row in _rows("table1.csv"):
+    for row in paper_rows("table1.csv"):
         assert row["dataset"] in OVERVIEW_DATASETS
         if row["mean"]:
             beta = float(row["beta"]) if row["beta"] else None

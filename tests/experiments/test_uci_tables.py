@@ -16,7 +16,8 @@ from betanll.experiments import (
     summarise,
     write_tables,
 )
-from betanll.experiments._paper_uci import METHODS, paper_ties
+from betanll.experiments._paper import METHODS
+from betanll.experiments._paper_uci import paper_ties
 
 HEAD = (
     "dataset,method,beta,split,log_likelihood,rmse,learning_rate,epochs,updates,seconds"

@@ -224,7 +224,7 @@ def _run(
 
 def _methods(chosen: tuple[tuple[str, float | None], ...]) -> list[Method]:
     from betanll.experiments import Method
-    from betanll.experiments._paper_uci import METHODS
+    from betanll.experiments._paper import METHODS
 
     if not chosen:
         return list(METHODS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from betanll.experiments._figures import figure_tasks, write_figures
 from betanll.experiments._ks import ks_marks
-from betanll.experiments._paper_uci import Method, PaperCell
+from betanll.experiments._paper import Method, PaperCell
 from betanll.experiments._render import write_tables
 from betanll.experiments._uci_runs import read_runs
 from betanll.experiments._uci_tables import (

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import ks_2samp
 
-from betanll.experiments._paper_uci import Mark
+from betanll.experiments._paper import Mark
 
 Array = npt.NDArray[np.float64]
 Key = TypeVar("Key")

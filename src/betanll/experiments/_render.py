@@ -15,7 +15,8 @@ import pandas as pd
 from betanll._files import written_atomically
 from betanll._pages import environment
 from betanll._version import __version__
-from betanll.experiments._paper_uci import Mark, paper_ties
+from betanll.experiments._paper import Mark
+from betanll.experiments._paper_uci import paper_ties
 from betanll.experiments._uci_pages import (
     TITLES,
     Page,

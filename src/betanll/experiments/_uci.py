@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from betanll import metrics, objectives
+from betanll import metrics
 from betanll.datasets import UCI_NAMES, UCITable, load_uci
 from betanll.distributions import Distribution
-from betanll.experiments._paper_uci import METHODS, Method
+from betanll.experiments._paper import METHODS, Method
 from betanll.nets import MLP
-from betanll.objectives import BetaNLL, Objective
+from betanll.objectives import Objective
 from betanll.protocols import (
     LEARNING_RATES,
     Fitted,
@@ -113,7 +113,7 @@ def run_split(
     fitted, n_updates = fit_split(
         table.x[train],
         table.y[train],
-        _objective(method, beta),
+        Method(method, beta).objective,
         hidden=WIDE_HIDDEN.get(dataset, HIDDEN),
         max_updates=max_updates,
         learning_rates=[float(rate) for rate in learning_rates.split()],
@@ -173,10 +173,6 @@ def predict(fitted: Fitted, x: Any) -> Distribution:
     """Return the predictive distribution in original units."""
     predictive = fitted.members[0].predict(fitted.inputs.apply(x))
     return predictive.affine(fitted.targets.scale, fitted.targets.mean)
-
-
-def _objective(method: str, beta: float | None) -> Objective:
-    return objectives.get(method) if beta is None else BetaNLL(beta)
 
 
 @lru_cache(maxsize=2)

@@ -8,13 +8,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from betanll.experiments._ks import MIN_SPLITS
+from betanll.experiments._paper import METHODS, Mark, Method, Metric
 from betanll.experiments._paper_uci import (
     DATASETS,
-    METHODS,
     OVERVIEW_DATASETS,
-    Mark,
-    Method,
-    Metric,
     digits_of,
     n_paper_splits,
     paper_ties,

@@ -8,7 +8,8 @@ from typing import TextIO
 import numpy as np
 import pandas as pd
 
-from betanll.experiments._paper_uci import DATASETS, METHODS
+from betanll.experiments._paper import METHODS
+from betanll.experiments._paper_uci import DATASETS
 
 _NEEDED = ("dataset", "method", "beta", "split", "log_likelihood", "rmse")
 _KEYS = ["dataset", "method", "beta", "split"]

@@ -13,15 +13,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from betanll.experiments._ks import ks_marks
-from betanll.experiments._paper_uci import (
-    DATASETS,
-    METHODS,
-    Mark,
-    Method,
-    Metric,
-    PaperCell,
-    paper_cells,
-)
+from betanll.experiments._paper import METHODS, Mark, Method, Metric, PaperCell
+from betanll.experiments._paper_uci import DATASETS, paper_cells
 
 Array = npt.NDArray[np.float64]
 Verdict = Literal["agrees", "better", "worse", "not judged", "not run", "not in paper"]
