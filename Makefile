@@ -64,10 +64,10 @@ $(CORE): pyproject.toml | $(BIN)/pip
 
 $(TEST): pyproject.toml | $(BIN)/pip
 	$(PIP) $(TORCH)
-	$(PIP) -e ".[dev,sweeps,data,parquet,torch]"
+	$(PIP) -e ".[dev,sweeps,data,parquet,torch,dynamics]"
 	@touch $(CORE) $@
 
-# On top of the test environment: the pages import betanll.torch as well.
+# On top of the test environment: the pages import its extras as well.
 $(DOCS): $(TEST)
 	$(PIP) -e ".[docs]"
 	@touch $@

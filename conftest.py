@@ -22,7 +22,7 @@ if "PYTEST_XDIST_WORKER" not in os.environ:
     os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0.3"
 
 # Doctests of optional parts are collected only where their dependency is installed.
-OPTIONAL = {"torch": "src/betanll/torch"}
+OPTIONAL = {"torch": "src/betanll/torch", "gymnasium": "src/betanll/dynamics"}
 collect_ignore_glob = [
     pattern
     for module, folder in OPTIONAL.items()

@@ -1,3 +1,4 @@
+import errno
 import functools
 import hashlib
 import http.server
@@ -10,7 +11,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from betanll.datasets import UCI_NAMES, heteroscedastic_sine, load_uci, sine
+from betanll import _files
+from betanll.datasets import (
+    UCI_NAMES,
+    heteroscedastic_sine,
+    load_uci,
+    object_slide_splits,
+    sine,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -180,6 +188,9 @@ def test_generate_sine(run, refused, tmp_path):
     out = tmp_path / "sine.csv.gz"
     assert run("data", "generate", "sine", "--out", out, "--rows", 20).code == 0
     assert len(pd.read_csv(out)) == 20
+    folder = tmp_path / "folder.csv"
+    folder.mkdir()
+    assert "is a folder" in refused("data", "generate", "sine", "--out", folder)
     bad = tmp_path / "sine.txt"
     assert "must end in .csv" in refused("data", "generate", "sine", "--out", bad)
     assert "'--out'" in refused("data", "generate", "sine")
@@ -197,3 +208,89 @@ def test_generate_heteroscedastic_sine(run, tmp_path):
     np.testing.assert_array_equal(table, np.hstack(heteroscedastic_sine(seed=3)))
     assert run(*command, "--rows", 20).out == f"20 rows: {out}\n"
     assert "sine, heteroscedastic-sine" in run("data", "list").out
+
+
+OBJECT_SLIDE = ("data", "generate", "object-slide", "--out")
+PARTS = ("train", "validation", "test")
+
+
+def test_generate_object_slide(run, tmp_path, training_data):
+    out = tmp_path / "new" / "slide"
+    outcome = run(*OBJECT_SLIDE, out, "--seed", "3")
+    assert outcome.code == 0, outcome
+    files = [out / f"{part}.csv.gz" for part in PARTS]
+    assert outcome.out.splitlines() == [f"60000 rows: {file}" for file in files]
+    assert sorted(out.iterdir()) == sorted(files)
+    assert list(out.parent.iterdir()) == [out]
+    for file, (x, y) in zip(files, object_slide_splits(seed=3), strict=True):
+        state = ["p_agent", "v_agent", "p_object", "v_object"]
+        assert list(pd.read_csv(file, nrows=0)) == [*state, "action", "change"]
+        table = np.loadtxt(file, delimiter=",", skiprows=1)
+        np.testing.assert_array_equal(table, np.hstack([x, y]))
+    assert "object-slide" in run("data", "list").out
+    # A table for fit as it is.
+    _, train, test = training_data([files[0], "--target", "change", "--out", out / "x"])
+    assert len(train[1]) + len(test[1]) == 60_000
+
+
+def small_object_slide(monkeypatch):
+    """Let the sets have two episodes; the tests below look at folders, not at rows."""
+    draw = functools.partial(object_slide_splits, 2)
+    monkeypatch.setattr("betanll.datasets.object_slide_splits", draw)
+
+
+def test_object_slide_may_go_into_an_empty_folder(run, tmp_path, monkeypatch, contents):
+    small_object_slide(monkeypatch)
+    out = tmp_path / "empty"
+    out.mkdir()
+    assert run(*OBJECT_SLIDE, out).code == 0
+    # also through a link, with the same bytes for the same seed
+    (tmp_path / "other").mkdir()
+    link = tmp_path / "link"
+    link.symlink_to("other")
+    assert run(*OBJECT_SLIDE, link, "--seed", 0).code == 0
+    assert link.is_symlink()
+    assert contents(link) == contents(out)
+    assert len(contents(out)) == 3
+
+
+def test_object_slide_refuses_what_it_would_replace(refused, tmp_path, monkeypatch):
+    small_object_slide(monkeypatch)
+    (tmp_path / "file").write_text("mine")
+    assert "is not empty" in refused(*OBJECT_SLIDE, tmp_path)
+    assert "not a folder" in refused(*OBJECT_SLIDE, tmp_path / "file")
+    assert "not a folder" in refused(*OBJECT_SLIDE, tmp_path / "file" / "x" / "y")
+    (tmp_path / "loop").symlink_to("loop")
+    assert "loop cannot be written" in refused(*OBJECT_SLIDE, tmp_path / "loop")
+    new = tmp_path / "new"
+    assert "'--seed'" in refused(*OBJECT_SLIDE, new, "--seed", "-1")
+    assert "--rows is for the curves" in refused(*OBJECT_SLIDE, new, "--rows", 60)
+    assert "'--out'" in refused(*OBJECT_SLIDE[:-1])
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "loop"]
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("fault", "code"),
+    [(OSError(errno.ENOSPC, "disk full"), 2), (KeyboardInterrupt, 130)],
+)
+def test_object_slide_comes_whole_or_not_at_all(
+    run, tmp_path, monkeypatch, fault, code
+):
+    small_object_slide(monkeypatch)
+    write = _files.write_synced
+
+    def fail_at_the_last(path, content):
+        if path.name == "test.csv.gz":
+            raise fault
+        write(path, content)
+
+    monkeypatch.setattr(_files, "write_synced", fail_at_the_last)
+    (tmp_path / "empty").mkdir()
+    for out in (tmp_path / "new" / "slide", tmp_path / "empty"):
+        outcome = run(*OBJECT_SLIDE, out)
+        assert outcome.code == code
+        assert outcome.out == ""
+        if code == 2:
+            assert outcome.err == f"betanll: {out} cannot be written: disk full\n"
+    assert list(tmp_path.rglob("*")) == [tmp_path / "empty"]

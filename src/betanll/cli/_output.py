@@ -37,6 +37,15 @@ def check_file(path: Path, *inputs: Path) -> None:
             raise click.UsageError(f"--out would replace the input {file}")
 
 
+def check_new_folder(path: Path) -> None:
+    """Refuse a folder that cannot be made; an empty one may exist."""
+    check_writable(path.parent)
+    if path.exists() and not path.is_dir():
+        raise FileExistsError(f"{path} exists and is not a folder")
+    if path.is_dir() and any(path.iterdir()):
+        raise FileExistsError(f"{path} exists and is not empty")
+
+
 @contextlib.contextmanager
 def naming(path: Path) -> Iterator[None]:
     """Let faults of the disk name `path`, not the temporary file beside it."""

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import gzip
+import os
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from betanll.cli._output import check_file, naming
+from betanll.cli._output import check_file, check_new_folder, naming
+
+if TYPE_CHECKING:
+    from betanll.datasets import Samples
 
 _data_dir = click.option(
     "--data-dir",
@@ -16,7 +22,8 @@ _data_dir = click.option(
 )
 
 # With their usual numbers of rows; spelt out, because --help must be fast.
-_GENERATED = {"sine": 1000, "heteroscedastic-sine": 500}
+_CURVES = {"sine": 1000, "heteroscedastic-sine": 500}
+_GENERATED = (*_CURVES, "object-slide")
 
 
 @click.group("data")
@@ -121,12 +128,12 @@ def _wanted(names: tuple[str, ...], known: tuple[str, ...]) -> list[str]:
 
 
 @command.command()
-@click.argument("name", type=click.Choice(list(_GENERATED)))
+@click.argument("name", type=click.Choice(_GENERATED))
 @click.option(
     "--out",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=click.Path(path_type=Path),
     required=True,
-    help="CSV file to write, perhaps compressed (.csv.gz).",
+    help="CSV file to write, perhaps compressed (.csv.gz); for object-slide a folder.",
 )
 @click.option(
     "--rows",
@@ -138,17 +145,29 @@ def _wanted(names: tuple[str, ...], known: tuple[str, ...]) -> list[str]:
     type=click.IntRange(min=0),
     default=0,
     show_default=True,
-    help="Of the noise.",
+    help="Of the noise or the episodes.",
 )
 def generate(name: str, out: Path, rows: int | None, seed: int) -> None:
-    """Write synthetic data as a table with the columns x and y.
+    """Write synthetic data.
 
-    sine: the curve on which the Gaussian likelihood gets stuck.
+    sine: the curve on which the Gaussian likelihood gets stuck, as a table with the
+    columns x and y.
 
-    heteroscedastic-sine: a curve whose noise grows with x.
+    heteroscedastic-sine: a curve whose noise grows with x, likewise.
+
+    object-slide: an agent that may push an object, as a folder with train.csv.gz,
+    validation.csv.gz and test.csv.gz of 60000 transitions each. The target is the
+    column change, how far the object moves.
     """
-    import numpy as np
+    if name in _CURVES:
+        _generate_curve(name, out, rows or _CURVES[name], seed)
+    elif rows is not None:
+        raise click.UsageError("--rows is for the curves; object-slide has 60000 each")
+    else:
+        _generate_object_slide(out, seed)
 
+
+def _generate_curve(name: str, out: Path, rows: int, seed: int) -> None:
     from betanll._files import written_atomically
     from betanll.datasets import heteroscedastic_sine, sine
 
@@ -156,11 +175,38 @@ def generate(name: str, out: Path, rows: int | None, seed: int) -> None:
         raise click.UsageError(f"--out must end in .csv or .csv.gz, got {out}")
     check_file(out)
     draw = {"sine": sine, "heteroscedastic-sine": heteroscedastic_sine}[name]
-    x, y = draw(rows or _GENERATED[name], seed=seed)
-    lines = [f"{a!r},{b!r}" for a, b in np.hstack([x, y]).tolist()]
-    content = "\n".join(["x,y", *lines, ""]).encode()
+    samples = draw(rows, seed=seed)
+    content = _csv(samples, ("x", "y"))
     if out.suffix == ".gz":
         content = gzip.compress(content, mtime=0)
     with naming(out), written_atomically(out) as temporary:
         temporary.write_bytes(content)
-    click.echo(f"{len(x)} rows: {out}")
+    click.echo(f"{rows} rows: {out}")
+
+
+def _generate_object_slide(out: Path, seed: int) -> None:
+    from tqdm import tqdm
+
+    from betanll._files import folder_written_atomically, write_synced
+    from betanll.datasets import object_slide_splits
+    from betanll.datasets._object_slide import OBJECT_SLIDE_COLUMNS
+
+    check_new_folder(out)
+    splits = object_slide_splits(seed=seed)._asdict()
+    bar = tqdm(splits.items(), unit=" files", delay=2, leave=False, disable=None)
+    folder = Path(os.path.realpath(out))  # only this can be replaced, not a link to it
+    with naming(out), folder_written_atomically(folder) as temporary:
+        for part, samples in bar:
+            content = gzip.compress(_csv(samples, OBJECT_SLIDE_COLUMNS), 6, mtime=0)
+            write_synced(temporary / f"{part}.csv.gz", content)
+    for part, samples in splits.items():
+        click.echo(f"{len(samples.x)} rows: {out / part}.csv.gz")
+
+
+def _csv(samples: Samples, columns: Sequence[str]) -> bytes:
+    """Return a table whose numbers are read back bit for bit."""
+    import numpy as np
+
+    rows = np.hstack(samples).tolist()
+    lines = [",".join(map(repr, row)) for row in rows]
+    return "\n".join([",".join(columns), *lines, ""]).encode()

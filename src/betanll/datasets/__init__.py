@@ -1,9 +1,16 @@
 """Data of the paper's experiments."""
 
 from betanll.datasets._directory import DataError, data_directory
+from betanll.datasets._object_slide import (
+    object_slide,
+    object_slide_reset,
+    object_slide_splits,
+    object_slide_step,
+)
 from betanll.datasets._synthetic import (
     SINE_NOISE,
     Samples,
+    Splits,
     heteroscedastic_sine,
     heteroscedastic_sine_truth,
     sine,
@@ -17,11 +24,16 @@ __all__ = [
     "UCI_NAMES",
     "DataError",
     "Samples",
+    "Splits",
     "UCITable",
     "data_directory",
     "download_uci",
     "heteroscedastic_sine",
     "heteroscedastic_sine_truth",
     "load_uci",
+    "object_slide",
+    "object_slide_reset",
+    "object_slide_splits",
+    "object_slide_step",
     "sine",
 ]

@@ -26,6 +26,14 @@ class Samples(NamedTuple):
     y: Array
 
 
+class Splits(NamedTuple):
+    """Three sets that were drawn independently."""
+
+    train: Samples
+    validation: Samples
+    test: Samples
+
+
 def sine(n: int = 1000, *, noise: float = SINE_NOISE, seed: int = 0) -> Samples:
     """Return the sine on which the Gaussian likelihood gets stuck.
 
