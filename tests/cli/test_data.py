@@ -19,6 +19,7 @@ from betanll.datasets import (
     object_slide_splits,
     sine,
 )
+from betanll.dynamics import load_fetch
 
 
 @pytest.fixture(autouse=True)
@@ -264,7 +265,9 @@ def test_object_slide_refuses_what_it_would_replace(refused, tmp_path, monkeypat
     assert "loop cannot be written" in refused(*OBJECT_SLIDE, tmp_path / "loop")
     new = tmp_path / "new"
     assert "'--seed'" in refused(*OBJECT_SLIDE, new, "--seed", "-1")
-    assert "--rows is for the curves" in refused(*OBJECT_SLIDE, new, "--rows", 60)
+    for option in ("--rows", "--rollouts", "--workers"):
+        message = f"{option} does not concern object-slide"
+        assert message in refused(*OBJECT_SLIDE, new, option, 60)
     assert "'--out'" in refused(*OBJECT_SLIDE[:-1])
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "loop"]
     assert (tmp_path / "file").read_text() == "mine"
@@ -294,3 +297,34 @@ def test_object_slide_comes_whole_or_not_at_all(
         if code == 2:
             assert outcome.err == f"betanll: {out} cannot be written: disk full\n"
     assert list(tmp_path.rglob("*")) == [tmp_path / "empty"]
+
+
+FETCH = ("data", "generate", "fetch-pick-and-place")
+
+
+def test_fetch_rollouts_are_generated_where_reproduce_looks_for_them(
+    run, tmp_path, monkeypatch, contents
+):
+    pytest.importorskip("gymnasium_robotics")
+    monkeypatch.setenv("BETANLL_DATA", str(tmp_path))
+    command = (*FETCH, "--rollouts", 7, "--workers", 1, "--seed", 3)
+    outcome = run(*command)
+    folder = tmp_path / "fetch-pick-and-place"
+    assert outcome.code == 0, outcome.err
+    *_, total, last = outcome.out.splitlines()
+    assert total.split()[:2] == ["all", "7"]
+    assert last == str(folder)
+    assert load_fetch(folder).train.x.shape == (4 * 50, 29)
+    before = contents(folder)
+    assert run(*command).out == outcome.out  # nothing is left to do
+    assert contents(folder) == before
+
+
+def test_fetch_refuses_what_it_would_mix(refused, tmp_path):
+    pytest.importorskip("gymnasium_robotics")
+    (tmp_path / "mine").write_text("mine")
+    assert "holds other files" in refused(*FETCH, "--out", tmp_path)
+    assert "'--rollouts'" in refused(*FETCH, "--out", tmp_path / "x", "--rollouts", 6)
+    message = "--rows does not concern fetch-pick-and-place"
+    assert message in refused(*FETCH, "--out", tmp_path / "x", "--rows", 60)
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]

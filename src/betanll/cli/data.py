@@ -23,7 +23,8 @@ _data_dir = click.option(
 
 # With their usual numbers of rows; spelt out, because --help must be fast.
 _CURVES = {"sine": 1000, "heteroscedastic-sine": 500}
-_GENERATED = (*_CURVES, "object-slide")
+_FETCH = "fetch-pick-and-place"
+_GENERATED = (*_CURVES, "object-slide", _FETCH)
 
 
 @click.group("data")
@@ -132,8 +133,8 @@ def _wanted(names: tuple[str, ...], known: tuple[str, ...]) -> list[str]:
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
-    required=True,
-    help="CSV file to write, perhaps compressed (.csv.gz); for object-slide a folder.",
+    help="CSV file to write, perhaps compressed (.csv.gz); for the last two a folder.  "
+    "[default for fetch-pick-and-place: where `betanll reproduce` looks for it]",
 )
 @click.option(
     "--rows",
@@ -147,7 +148,24 @@ def _wanted(names: tuple[str, ...], known: tuple[str, ...]) -> list[str]:
     show_default=True,
     help="Of the noise or the episodes.",
 )
-def generate(name: str, out: Path, rows: int | None, seed: int) -> None:
+@click.option(
+    "--rollouts",
+    type=click.IntRange(min=7),
+    help="Of 50 steps each, for fetch-pick-and-place.  [default: 16800]",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    help="Processes, for fetch-pick-and-place.  [default: one for each core]",
+)
+def generate(
+    name: str,
+    out: Path | None,
+    rows: int | None,
+    seed: int,
+    rollouts: int | None,
+    workers: int | None,
+) -> None:
     """Write synthetic data.
 
     sine: the curve on which the Gaussian likelihood gets stuck, as a table with the
@@ -158,11 +176,25 @@ def generate(name: str, out: Path, rows: int | None, seed: int) -> None:
     object-slide: an agent that may push an object, as a folder with train.csv.gz,
     validation.csv.gz and test.csv.gz of 60000 transitions each. The target is the
     column change, how far the object moves.
+
+    fetch-pick-and-place: rollouts of a simulated robot, about a quarter of an hour on
+    two cores. After an interruption the same command goes on where it stopped. They are
+    a substitute for the recordings of the paper, which were never published.
     """
-    if name in _CURVES:
+    given = {
+        "--rows": (rows, name in _CURVES),
+        "--rollouts": (rollouts, name == _FETCH),
+        "--workers": (workers, name == _FETCH),
+    }
+    for option, (value, concerns) in given.items():
+        if value is not None and not concerns:
+            raise click.UsageError(f"{option} does not concern {name}.")
+    if name == _FETCH:
+        _generate_fetch(out, rollouts, seed, workers)
+    elif out is None:
+        raise click.UsageError("Missing option '--out'.")
+    elif name in _CURVES:
         _generate_curve(name, out, rows or _CURVES[name], seed)
-    elif rows is not None:
-        raise click.UsageError("--rows is for the curves; object-slide has 60000 each")
     else:
         _generate_object_slide(out, seed)
 
@@ -201,6 +233,28 @@ def _generate_object_slide(out: Path, seed: int) -> None:
             write_synced(temporary / f"{part}.csv.gz", content)
     for part, samples in splits.items():
         click.echo(f"{len(samples.x)} rows: {out / part}.csv.gz")
+
+
+def _generate_fetch(
+    out: Path | None, rollouts: int | None, seed: int, workers: int | None
+) -> None:
+    from betanll.datasets import data_directory
+    from betanll.dynamics import generate_fetch, summarize_fetch
+
+    folder = out or data_directory() / _FETCH
+    given = {} if rollouts is None else {"n_rollouts": rollouts}
+    try:
+        generate_fetch(folder, **given, seed=seed, n_jobs=workers, progress=True)
+    except KeyboardInterrupt:
+        click.echo(
+            f"\nStopped; the same command goes on with what is in {folder}.", err=True
+        )
+        raise
+    summary = summarize_fetch(folder)
+    click.echo(f"{'skill':10}{'rollouts':>9}{'object moves':>14}{'arrives':>9}")
+    for skill, (n, moving, arrived) in summary.items():
+        click.echo(f"{skill:10}{n:9}{100 * moving:12.1f} %{100 * arrived:7.1f} %")
+    click.echo(str(folder))
 
 
 def _csv(samples: Samples, columns: Sequence[str]) -> bytes:
