@@ -161,7 +161,7 @@ def test_faults_of_the_engine_are_one_line(run, sweep, data_dir, tmp_path, fault
 
 def test_bad_input_is_refused(refused, data_dir, tmp_path):
     out = ("--out", tmp_path / "out")
-    assert "no UCI set 'boat'" in refused("reproduce", "tableS1", "--dataset", "boat")
+    assert "got 'boat'" in refused("reproduce", "tableS1", "--dataset", "boat")
     assert "is not one of" in refused(*YACHT, "--method", "magic", *out)
     assert "mse has no beta" in refused(*YACHT, "--method", "mse:0.5", *out)
     assert "'x' is not a number" in refused(*YACHT, "--method", "beta-nll:x", *out)

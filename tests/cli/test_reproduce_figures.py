@@ -4,6 +4,7 @@ import pytest
 
 from betanll.cli import reproduce
 from betanll.experiments import Method, figure_tasks
+from betanll.experiments._dynamics_artefacts import NEEDS
 from betanll.experiments._figures import FIGURES
 from betanll.experiments._render import TITLES
 from betanll.experiments._uci import uci_tasks
@@ -40,8 +41,9 @@ def row_of(task):
 
 
 def test_names_are_those_of_the_library():
-    assert tuple(FIGURES) == reproduce._FIGURES
-    assert sorted(TITLES) == sorted(reproduce._TABLES)
+    assert tuple(FIGURES) == reproduce._SINE
+    assert sorted(TITLES) == sorted(reproduce._UCI)
+    assert tuple(NEEDS) == reproduce._DYNAMICS
 
 
 def test_figures_without_any_data(run, sweep, tmp_path):
@@ -76,10 +78,10 @@ def test_figures_and_tables_together(run, sweep, data_dir, tmp_path, monkeypatch
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--dataset", "yacht"], "--dataset only concerns tables"),
+        (["--dataset", "yacht"], "--dataset concerns none of the figures"),
         (
             ["--method", "mse", "--data-dir", "."],
-            "--method and --data-dir only concern",
+            "--method and --data-dir concern none",
         ),
     ],
 )
@@ -91,7 +93,7 @@ def test_options_of_tables_are_refused(refused, sweep, tmp_path, options, messag
 
 
 def test_bad_input_is_refused(refused, sweep, tmp_path):
-    assert "'fig6' is not one of" in refused("reproduce", "fig6")
+    assert "'fig99' is not one of" in refused("reproduce", "fig99")
     assert "'--preset'" in refused("reproduce", "fig1", "--preset", "huge")
     # A table asks for its data before anything is computed, also beside a figure.
     assert "is missing" in refused(*FIG7, "table1", "--out", tmp_path / "out")

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from betanll.sweeps import Store, Task
 
 # Spelt out, because --help must not import JAX; a test compares it with the library.
-_TABLES = ("table1", "tableS1", "tableS2")
-_FIGURES = (
+_UCI = ("table1", "tableS1", "tableS2")
+_DYNAMICS = ("table2", "tableS7", "fig6", "fig9", "figS4")
+_SINE = (
     *("fig1", "fig2", "fig3", "fig4", "fig5", "fig7", "fig8"),
     *("figS1", "figS2", "figS3"),
 )
@@ -41,7 +42,7 @@ def _number(text: str) -> float:
     "artefacts",
     nargs=-1,
     required=True,
-    type=click.Choice([*_TABLES, *_FIGURES]),
+    type=click.Choice([*_UCI, *_SINE, *_DYNAMICS]),
     metavar="ARTEFACT...",
 )
 @click.option(
@@ -49,8 +50,8 @@ def _number(text: str) -> float:
     type=click.Choice(["smoke", "laptop", "paper"]),
     default="laptop",
     show_default=True,
-    help="smoke: tiny trainings; laptop: fewer splits and seeds, shorter trainings for "
-    "figures; paper: everything.",
+    help="smoke: tiny trainings; laptop: fewer splits and seeds, shorter trainings but "
+    "for the UCI tables; paper: everything.",
 )
 @click.option(
     "--method",
@@ -58,15 +59,16 @@ def _number(text: str) -> float:
     type=_method,
     multiple=True,
     metavar="NAME",
-    help="For tables: objective, such as mse or beta-nll:0.5; beta-nll alone means the "
-    "five of the paper. May be repeated.  [default: the twelve of the paper]",
+    help="For tables and fig9: objective, such as mse or beta-nll:0.5; beta-nll alone "
+    "means the five of the paper. May be repeated.  [default: the twelve of the paper]",
 )
 @click.option(
     "--dataset",
     "datasets",
     multiple=True,
     metavar="NAME",
-    help="For tables: UCI set; may be repeated.  [default: all twelve]",
+    help="For tables and fig9: UCI set, object-slide or fetch-pick-and-place. May be "
+    "repeated.  [default: all]",
 )
 @click.option(
     "--out",
@@ -78,8 +80,7 @@ def _number(text: str) -> float:
 @click.option(
     "--data-dir",
     type=click.Path(path_type=Path),
-    help="For tables: folder of the data.  [default: $BETANLL_DATA, else the user's "
-    "cache]",
+    help="Folder of the data.  [default: $BETANLL_DATA, else the user's cache]",
 )
 @click.option(
     "--workers",
@@ -121,28 +122,41 @@ def command(
 ) -> None:
     """Compute tables and figures of the paper.
 
-    Tables: table1, tableS1, tableS2. Figures: fig1, fig2, fig3, fig4, fig5, fig7,
-    fig8, figS1, figS2, figS3. Results are stored one by one. The same command goes on
-    where it stopped.
+    UCI sets: table1, tableS1, tableS2. Sine: fig1, fig2, fig3, fig4, fig5, fig7, fig8,
+    figS1, figS2, figS3. Dynamics models: table2, tableS7, fig6, fig9, figS4. Results
+    are stored one by one. The same command goes on where it stopped.
     """
     from betanll._files import check_writable
-    from betanll.datasets import UCI_NAMES
     from betanll.experiments import figure_tasks, write_figures, write_tables
+    from betanll.experiments._dynamics_artefacts import (
+        dynamics_final_tasks,
+        dynamics_search_tasks,
+        write_dynamics,
+    )
     from betanll.experiments._uci import uci_tasks
     from betanll.sweeps import Store
 
-    tables = [name for name in dict.fromkeys(artefacts) if name in _TABLES]
-    figures = [name for name in dict.fromkeys(artefacts) if name in _FIGURES]
-    if not tables:
+    uci, sine, dynamics = (
+        [name for name in dict.fromkeys(artefacts) if name in family]
+        for family in (_UCI, _SINE, _DYNAMICS)
+    )
+    if not uci and not dynamics:
         _refuse_options_of_tables(methods, datasets, data_dir)
+    uci_sets, simulated = _chosen_datasets(datasets, uci, dynamics)
     check_writable(out)
-    of_tables = []
-    if tables:
-        chosen = dict.fromkeys(datasets or UCI_NAMES)
-        if not stored_only:
-            _check_data(chosen, data_dir)
-        of_tables = uci_tasks(preset, methods=_methods(methods), datasets=chosen)
-    tasks = list(dict.fromkeys([*of_tables, *figure_tasks(figures, preset)]))
+    if data_dir is not None:
+        # Workers inherit it; where the data is does not belong to a task.
+        os.environ["BETANLL_DATA"] = str(data_dir.resolve())
+    restriction: dict[str, Any] = {"datasets": simulated}
+    if methods:
+        restriction["methods"] = _methods(methods)
+    of_dynamics = dynamics_search_tasks(dynamics, preset, **restriction)
+    of_uci = []
+    if uci:
+        of_uci = uci_tasks(preset, methods=_methods(methods), datasets=uci_sets)
+    if not stored_only:
+        _check_data(uci_sets if uci else [], of_dynamics)
+    tasks = list(dict.fromkeys([*of_uci, *figure_tasks(sine, preset), *of_dynamics]))
     with Store(out / "sweep.db") as store:
         if imported is not None:
             click.echo(f"{store.import_csv(imported)} new results from {imported}")
@@ -151,15 +165,23 @@ def command(
         try:
             if not stored_only:
                 _run(tasks, store, workers, scheduler)
+            # What is tested is chosen by the trainings before.
+            final = dynamics_final_tasks(dynamics, preset, store, **restriction)
+            if final and not stored_only:
+                click.echo("The best configurations, with further seeds:")
+                _run(final, store, workers, scheduler)
+            tasks = [*tasks, *final]
         finally:
             if exported is not None:
                 store.export_csv(exported)
         paths = []
-        if tables:
-            runs = _write_runs(store, of_tables, out / "runs.csv")
-            paths += [out / "runs.csv", *write_tables(runs, out, tables, preset=preset)]
-        if figures:
-            paths += write_figures(store, out, figures, preset=preset)
+        if uci:
+            runs = _write_runs(store, of_uci, out / "runs.csv")
+            paths += [out / "runs.csv", *write_tables(runs, out, uci, preset=preset)]
+        if sine:
+            paths += write_figures(store, out, sine, preset=preset)
+        if dynamics:
+            paths += write_dynamics(store, out, dynamics, preset=preset, **restriction)
         n_done = len(store.done() & {task.key for task in tasks})
     if n_done < len(tasks):
         click.echo(f"{n_done} of {len(tasks)} tasks have results.")
@@ -173,19 +195,45 @@ def _refuse_options_of_tables(methods: Any, datasets: Any, data_dir: Any) -> Non
     if names:
         concern = "concerns" if len(names) == 1 else "concern"
         raise click.UsageError(
-            f"{' and '.join(names)} only {concern} tables, and none is asked for."
+            f"{' and '.join(names)} {concern} none of the figures that are asked for."
         )
 
 
-def _check_data(datasets: Iterable[str], data_dir: Path | None) -> None:
-    """Refuse data that is not here before anything is trained."""
-    from betanll.datasets import load_uci
+def _chosen_datasets(
+    given: tuple[str, ...], uci: list[str], dynamics: list[str]
+) -> tuple[list[str], list[str]]:
+    """Return the UCI sets and the simulated ones."""
+    from betanll.datasets import UCI_NAMES
+    from betanll.experiments._paper_dynamics import DATASETS
 
-    if data_dir is not None:
-        # Workers inherit it; where the data is does not belong to a task.
-        os.environ["BETANLL_DATA"] = str(data_dir.resolve())
-    for name in datasets:
+    names = list(dict.fromkeys(given))
+    offered = [*(UCI_NAMES if uci else ()), *(DATASETS if dynamics else ())]
+    for name in names:
+        if name not in offered:
+            raise click.UsageError(
+                f"--dataset must be among {', '.join(offered)}, got {name!r}"
+            )
+    for family, known in ((uci, UCI_NAMES), (dynamics, DATASETS)):
+        if family and names and not any(name in known for name in names):
+            raise click.UsageError(
+                f"{', '.join(family)} needs a --dataset among {', '.join(known)}"
+            )
+    return (
+        [name for name in names or UCI_NAMES if name in UCI_NAMES],
+        [name for name in names or DATASETS if name in DATASETS],
+    )
+
+
+def _check_data(uci_sets: Iterable[str], of_dynamics: Iterable[Task]) -> None:
+    """Refuse data that is not here before anything is trained."""
+    from betanll.datasets import data_directory, load_uci
+    from betanll.dynamics._fetch_files import complete_shards
+    from betanll.experiments._paper_dynamics import FETCH
+
+    for name in uci_sets:
         load_uci(name)
+    if any(dict(task.settings)["dataset"] == FETCH for task in of_dynamics):
+        complete_shards(data_directory() / FETCH)
 
 
 def _run(

@@ -106,12 +106,7 @@ def write_figures(
             contents |= _files(name, rows, preset)
         except NothingToDraw as error:
             failures.append(f"{name} cannot be drawn: {error}")
-    paths = []
-    for file, content in contents.items():
-        path = Path(folder) / file
-        with written_atomically(path) as temporary:
-            temporary.write_bytes(content)
-        paths.append(path)
+    paths = write_files(folder, contents)
     if failures:
         raise ValueError("; ".join(failures))
     return paths
@@ -139,11 +134,16 @@ def _rows_of(
 
 
 def _files(name: str, rows: list[dict[str, Any]], preset: str) -> dict[str, bytes]:
+    module = importlib.import_module(f"betanll.experiments.{_artefact(name).module}")
+    return drawn_files(name, lambda: getattr(module, name)(rows, preset))
+
+
+def drawn_files(name: str, draw: Callable[[], Drawing]) -> dict[str, bytes]:
+    """Return the contents of the files of a figure by their names."""
     from betanll._style import rendered, report_style
 
-    module = importlib.import_module(f"betanll.experiments.{_artefact(name).module}")
     with report_style():
-        drawing: Drawing = getattr(module, name)(rows, preset)
+        drawing = draw()
         files = {
             f"{name}.png": rendered(drawing.figure, "png"),
             f"{name}.svg": rendered(drawing.figure, "svg"),
@@ -152,3 +152,16 @@ def _files(name: str, rows: list[dict[str, Any]], preset: str) -> dict[str, byte
         text = table.to_csv(index=False, float_format="%.6g", lineterminator="\n")
         files[f"{name}{end}.csv"] = text.encode()
     return files
+
+
+def write_files(
+    folder: str | os.PathLike[str], contents: dict[str, bytes]
+) -> list[Path]:
+    """Write files, each of them whole."""
+    paths = []
+    for file, content in contents.items():
+        path = Path(folder) / file
+        with written_atomically(path) as temporary:
+            temporary.write_bytes(content)
+        paths.append(path)
+    return paths

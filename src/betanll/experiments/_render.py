@@ -6,7 +6,6 @@ import csv
 import io
 import math
 import os
-import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import pandas as pd
 from betanll._files import written_atomically
 from betanll._pages import environment
 from betanll._version import __version__
+from betanll.experiments._comparison import escaped_markdown
 from betanll.experiments._paper import Mark
 from betanll.experiments._paper_uci import paper_ties
 from betanll.experiments._uci_pages import (
@@ -113,7 +113,7 @@ def render_csv(artefact: str, cells: Sequence[Cell], *, preset: str) -> str:
 def render_markdown(page: Page) -> str:
     """Return the page as Markdown, a table for each dataset."""
     templates = environment("betanll.experiments", autoescape=False)
-    templates.filters.update(marked=_marked_markdown, plain=_escaped_markdown)
+    templates.filters.update(marked=_marked_markdown, plain=escaped_markdown)
     return templates.get_template("uci_table.md").render(page=page)
 
 
@@ -130,10 +130,6 @@ def _marked_markdown(text: str, mark: Mark) -> str:
         "": lambda text: text,
     }
     return marked[mark](text)
-
-
-def _escaped_markdown(text: str) -> str:
-    return re.sub(r"([\\`*_|<>\[\]])", r"\\\1", text)
 
 
 def _number(value: float) -> float | str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from betanll.experiments._comparison import VERDICTS, spread
 from betanll.experiments._ks import MIN_SPLITS
 from betanll.experiments._paper import METHODS, Mark, Method, Metric
 from betanll.experiments._paper_uci import (
@@ -16,7 +17,7 @@ from betanll.experiments._paper_uci import (
     n_paper_splits,
     paper_ties,
 )
-from betanll.experiments._uci_tables import METRICS, Cell, Verdict, count_agreement
+from betanll.experiments._uci_tables import METRICS, Cell, count_agreement
 
 TITLES = {
     "tableS1": "Table S1: log-likelihood on the UCI datasets",
@@ -26,15 +27,6 @@ TITLES = {
 METRIC_NAMES: dict[Metric, str] = {"ll": "Log-likelihood", "rmse": "RMSE"}
 #: Presets that shorten nothing but the number of splits.
 _FULL_TRAINING = ("paper", "laptop")
-#: A sign and a word, so that nothing hangs on colour.
-_VERDICTS: dict[Verdict, str] = {
-    "agrees": "✓ agrees",
-    "better": "✗ better",
-    "worse": "✗ worse",
-    "not judged": "– one split",
-    "not run": "– not run",
-    "not in paper": "– not in the paper",
-}
 
 
 class Row(NamedTuple):
@@ -165,29 +157,16 @@ def _sections(cells: Sequence[Cell], *, with_metric: bool) -> list[Section]:
 
 def _row(cell: Cell) -> Row:
     digits = digits_of(cell.metric, cell.dataset)
-    ours = _spread(cell.mean, cell.std, digits) if cell.n_splits else "–"
-    paper = _spread(cell.paper.mean, cell.paper.std, digits) if cell.paper else "–"
+    ours = spread(cell.mean, cell.std, digits) if cell.n_splits else "–"
+    paper = spread(cell.paper.mean, cell.paper.std, digits) if cell.paper else "–"
     return Row(
         label=cell.method.label,
         ours=ours,
         mark=cell.mark,
         paper=paper,
         paper_mark=cell.paper.mark if cell.paper else "",
-        verdict=_VERDICTS[cell.verdict],
+        verdict=VERDICTS[cell.verdict],
     )
-
-
-def _spread(mean: float, std: float, digits: int) -> str:
-    if not math.isfinite(mean):
-        return "not finite"
-    if math.isnan(std):
-        return _number(mean, digits)
-    return f"{_number(mean, digits)} ± {_number(std, digits)}"
-
-
-def _number(value: float, digits: int) -> str:
-    text = f"{value:z.{digits}f}" if abs(value) < 1e5 else f"{value:.3g}"
-    return text.replace("-", "−")
 
 
 def _counts(

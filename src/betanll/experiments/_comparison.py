@@ -1,0 +1,84 @@
+"""Pages on which our numbers stand beside the paper's."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from betanll._pages import environment
+from betanll._version import __version__
+from betanll.experiments._uci_tables import Verdict
+
+SOURCE = "Seitzer, Tavakoli, Antić and Martius, ICLR 2022, arXiv:2203.09168"
+
+#: A sign and a word, so that nothing hangs on colour.
+VERDICTS: dict[Verdict, str] = {
+    "agrees": "✓ agrees",
+    "better": "✗ better",
+    "worse": "✗ worse",
+    "not judged": "– one split",
+    "not run": "– not run",
+    "not in paper": "– not in the paper",
+}
+
+
+class Section(NamedTuple):
+    """A table: a line is a name, some numbers, and how they compare."""
+
+    title: str
+    note: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Page:
+    """A table of the paper with everything that is said about it."""
+
+    title: str
+    preset: str
+    warnings: Sequence[str]
+    text: Sequence[str]
+    sections: Sequence[Section]
+    source: str
+
+
+def spread(mean: float, std: float, digits: int) -> str:
+    """Return a mean and its deviation as a table prints them.
+
+    Examples
+    --------
+    >>> spread(-1.234, 0.5, 2), spread(1.0, float("nan"), 1)
+    ('−1.23 ± 0.50', '1.0')
+    """
+    if not math.isfinite(mean):
+        return "not finite"
+    if math.isnan(std):
+        return _number(mean, digits)
+    return f"{_number(mean, digits)} ± {_number(std, digits)}"
+
+
+def _number(value: float, digits: int) -> str:
+    text = f"{value:z.{digits}f}" if abs(value) < 1e5 else f"{value:.3g}"
+    return text.replace("-", "−")
+
+
+def render_markdown(page: Page) -> str:
+    """Return the page as Markdown."""
+    templates = environment("betanll.experiments", autoescape=False)
+    templates.filters["plain"] = escaped_markdown
+    return templates.get_template("comparison.md").render(page=page)
+
+
+def render_html(page: Page) -> str:
+    """Return the page as one HTML document without scripts or outside requests."""
+    template = environment("betanll.experiments").get_template("comparison.html")
+    return template.render(page=page, version=__version__)
+
+
+def escaped_markdown(text: str) -> str:
+    """Return text that Markdown prints as it is."""
+    return re.sub(r"([\\`*_|<>\[\]])", r"\\\1", text)

@@ -1,0 +1,185 @@
+"""Models of dynamics: which trainings there are.
+
+From state and action a network learns how far an object moves in a step. Of a grid of
+networks and learning rates the one with the best validation score is trained again with
+several seeds; only then the test set is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from betanll.experiments._paper import METHODS, Method
+from betanll.experiments._paper_dynamics import (
+    DATASETS,
+    GRID,
+    N_SEEDS,
+    OBJECT_SLIDE,
+    Configuration,
+    paper_best,
+)
+from betanll.sweeps import Task
+
+FUNCTION = "betanll.experiments._dynamics_training:train"
+#: The fair control of Student-t; see :class:`FlooredStudentT`.
+CONTROL = Method("student-t-floored")
+#: Those whose likelihood is an expectation over samples: many times as slow.
+SLOW = frozenset(["xvamp", "xvamp-star", "vbem", "vbem-star"])
+
+
+class Preset(NamedTuple):
+    """How much of the experiment is run.
+
+    The paper's best configuration of a method belongs to its grid in any case, and is
+    all of it for slow methods if `has_slow_grid` is false.
+    """
+
+    epochs: dict[str, int]
+    n_seeds: int
+    grid: tuple[Configuration, ...]
+    has_slow_grid: bool = True
+    #: Of each of the three sets of ObjectSlide.
+    n_episodes: int = 2000
+
+
+PRESETS = {
+    "smoke": Preset(
+        dict.fromkeys(DATASETS, 2),
+        n_seeds=2,
+        grid=(Configuration(1e-3, 2, 128, "relu"),),
+        has_slow_grid=False,
+        n_episodes=20,
+    ),
+    "laptop": Preset(
+        dict(zip(DATASETS, (200, 20), strict=True)),
+        n_seeds=3,
+        grid=tuple(
+            c for c in GRID if c.n_layers == 3 and c.n_units == 128 and c[0] >= 3e-4
+        ),
+        has_slow_grid=False,
+    ),
+    "paper": Preset(
+        dict(zip(DATASETS, (5000, 500), strict=True)), n_seeds=N_SEEDS, grid=GRID
+    ),
+}
+
+
+def configurations(preset: str, dataset: str, method: Method) -> list[Configuration]:
+    """Return the grid of a method, the paper's best configuration first.
+
+    Examples
+    --------
+    >>> len(configurations("paper", "object-slide", Method("mse")))
+    96
+    >>> for configuration in configurations("laptop", "object-slide", Method("mse")):
+    ...     print(configuration)
+    3x128 relu, learning rate 0.001
+    3x128 tanh, learning rate 0.0003
+    3x128 relu, learning rate 0.0003
+    3x128 tanh, learning rate 0.001
+    """
+    chosen = PRESETS[preset]
+    published = Method("student-t") if method == CONTROL else method
+    known = paper_best().get((dataset, published))
+    grid = list(chosen.grid)
+    if known is not None:
+        if method.name in SLOW and not chosen.has_slow_grid:
+            grid = []
+        grid = [known, *grid]
+    return list(dict.fromkeys(grid))
+
+
+def search_tasks(
+    preset: str,
+    *,
+    methods: Iterable[Method] = (*METHODS, CONTROL),
+    datasets: Iterable[str] = DATASETS,
+) -> list[Task]:
+    """Return the trainings of the grid, those of one network together.
+
+    Examples
+    --------
+    >>> len(search_tasks("paper", methods=METHODS))
+    2304
+    """
+    methods = list(methods)
+    pairs = [
+        (dataset, method, configuration)
+        for dataset in datasets
+        for method in methods
+        for configuration in configurations(preset, dataset, method)
+    ]
+    # The largest networks take longest: they begin.
+    pairs.sort(key=lambda pair: _cost(*pair), reverse=True)
+    return [_task(*pair, preset, seed=0, is_final=False) for pair in pairs]
+
+
+def final_tasks(preset: str, searched: Iterable[dict[str, Any]]) -> list[Task]:
+    """Return the trainings with the best configuration of each dataset and method.
+
+    Parameters
+    ----------
+    preset : {"smoke", "laptop", "paper"}
+    searched : iterable of dict
+        Rows of the results of :func:`search_tasks`. A method all of whose trainings
+        diverged has no best one.
+    """
+    pairs = [(*key, best) for key, best in best_configurations(searched).items()]
+    pairs.sort(key=lambda pair: _cost(*pair), reverse=True)
+    return [
+        # Seed 0 has chosen the configuration.
+        _task(*pair, preset, seed=seed, is_final=True)
+        for pair in pairs
+        for seed in range(1, PRESETS[preset].n_seeds + 1)
+    ]
+
+
+def best_configurations(
+    searched: Iterable[dict[str, Any]],
+) -> dict[tuple[str, Method], Configuration]:
+    """Return the configuration with the best validation score by dataset and method."""
+    best: dict[tuple[str, Method], dict[str, Any]] = {}
+    for row in searched:
+        if row["kind"] != "search" or row["score"] is None:
+            continue
+        key = row["dataset"], Method(row["method"], row["beta"])
+        if key not in best or row["score"] < best[key]["score"]:
+            best[key] = row
+    return {key: configuration_of(row) for key, row in best.items()}
+
+
+def configuration_of(row: dict[str, Any]) -> Configuration:
+    """Return the configuration of a result."""
+    return Configuration(*(row[name] for name in Configuration._fields))
+
+
+def _cost(dataset: str, method: Method, configuration: Configuration) -> int:
+    """Return a number to sort by; equal for trainings that share a program."""
+    del dataset
+    n_weights = configuration.n_layers * configuration.n_units**2
+    return n_weights + 10**6 * (method.name in SLOW)
+
+
+def _task(
+    dataset: str,
+    method: Method,
+    configuration: Configuration,
+    preset: str,
+    *,
+    seed: int,
+    is_final: bool,
+) -> Task:
+    chosen = PRESETS[preset]
+    n_episodes = {"n_episodes": chosen.n_episodes} if dataset == OBJECT_SLIDE else {}
+    return Task.of(
+        FUNCTION,
+        dataset=dataset,
+        method=method.name,
+        beta=method.beta,
+        **configuration._asdict(),
+        epochs=chosen.epochs[dataset],
+        seed=seed,
+        is_final=is_final,
+        **n_episodes,
+    )

@@ -1,0 +1,242 @@
+"""Tables 2 and S7: the dynamics models beside the paper's."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from betanll.experiments._comparison import (
+    SOURCE,
+    VERDICTS,
+    Page,
+    Section,
+    render_html,
+    render_markdown,
+    spread,
+)
+from betanll.experiments._drawing import NothingToDraw
+from betanll.experiments._dynamics import (
+    CONTROL,
+    PRESETS,
+    best_configurations,
+    configurations,
+)
+from betanll.experiments._paper import METHODS, Method, Metric
+from betanll.experiments._paper_dynamics import (
+    DATASETS,
+    FETCH,
+    GRID,
+    N_SEEDS,
+    OBJECT_SLIDE,
+    paper_best,
+    paper_cells,
+)
+from betanll.experiments._uci_tables import Cell, count_agreement, mean_and_std
+
+TABLES = ("table2", "tableS7")
+NAMES = {OBJECT_SLIDE: "ObjectSlide", FETCH: "Fetch-PickAndPlace"}
+SUBSTITUTE = (
+    "The paper's recordings of Fetch-PickAndPlace were never published. These are of a "
+    "scripted controller with noise, so that the numbers cannot be compared, only how "
+    "the methods rank."
+)
+_METRICS: dict[Metric, str] = {"rmse": "RMSE", "ll": "Log-likelihood"}
+_COLUMNS: dict[Metric, str] = {"rmse": "rmse", "ll": "log_likelihood"}
+#: Decimals that the paper prints.
+_DIGITS: dict[tuple[str, Metric], int] = {
+    (OBJECT_SLIDE, "rmse"): 4,
+    (OBJECT_SLIDE, "ll"): 2,
+    (FETCH, "rmse"): 5,
+    (FETCH, "ll"): 2,
+}
+
+
+def table_files(
+    artefact: str, rows: Iterable[dict[str, Any]], preset: str
+) -> dict[str, bytes]:
+    """Return the contents of the files of a table by their names.
+
+    ``table2.csv`` has a line for each training that was tested, ``tableS7.csv`` one for
+    each best configuration; with a page as Markdown and as HTML beside it.
+    """
+    content = {"table2": _results, "tableS7": _configurations}[artefact]
+    lines, page = content(list(rows), preset)
+    if not lines:
+        raise NothingToDraw("no training has a result")
+    table = pd.DataFrame(lines)
+    texts = {
+        "csv": table.to_csv(index=False, float_format="%.10g", lineterminator="\n"),
+        "md": render_markdown(page),
+        "html": render_html(page),
+    }
+    return {f"{artefact}.{end}": text.encode() for end, text in texts.items()}
+
+
+def compare_dynamics(rows: Iterable[dict[str, Any]]) -> list[Cell]:
+    """Return the cells of Table 2 that have a result, and those of further methods.
+
+    The recordings behind the Fetch cells of the paper are others, so that these have
+    nothing to agree with.
+    """
+    groups: dict[_Key, list[dict[str, Any]]] = {}
+    for row in rows:
+        if row["kind"] == "final":
+            groups.setdefault(_key(row), []).append(row)
+    cells = []
+    for (dataset, method), runs in sorted(groups.items(), key=_place):
+        for metric, column in _COLUMNS.items():
+            if metric == "ll" and method.name == "mse":
+                continue
+            values = [run.get(column) for run in runs]
+            numbers = np.array([math.nan if v is None else v for v in values])
+            mean, std = mean_and_std(numbers)
+            paper = paper_cells(metric).get((dataset, method))
+            cells.append(
+                Cell(
+                    metric=metric,
+                    dataset=dataset,
+                    method=method,
+                    n_splits=len(runs),
+                    mean=mean,
+                    std=std,
+                    mark="",
+                    paper=paper if dataset == OBJECT_SLIDE else None,
+                )
+            )
+    return cells
+
+
+_Key = tuple[str, Method]
+_Lines = list[dict[str, Any]]
+
+
+def _key(row: dict[str, Any]) -> _Key:
+    return row["dataset"], Method(row["method"], row["beta"])
+
+
+def _place(item: tuple[_Key, Any]) -> tuple[int, int, str]:
+    """Return what sorts by dataset and method as in the paper, others last."""
+    (dataset, method), _ = item
+    known = [*METHODS, CONTROL]
+    place = known.index(method) if method in known else len(known)
+    return DATASETS.index(dataset), place, f"{method.name} {method.beta}"
+
+
+def _results(rows: _Lines, preset: str) -> tuple[_Lines, Page]:
+    """Return Table 2: a line for each training, and the page."""
+    final = [(_key(row), row) for row in rows if row["kind"] == "final"]
+    final.sort(key=lambda item: (_place(item), item[1]["seed"]))
+    lines = [
+        {
+            "task": dataset,
+            "method": method.name,
+            "beta": method.beta,
+            "seed": row["seed"],
+            "rmse": row.get("rmse"),
+            "log_likelihood": row.get("log_likelihood"),
+        }
+        for (dataset, method), row in final
+    ]
+    cells = compare_dynamics(rows)
+    shown = [name for name in DATASETS if any(cell.dataset == name for cell in cells)]
+    sections = [
+        Section(
+            title=f"{NAMES[dataset]}, {title}",
+            note="Substitute data." if dataset == FETCH else "",
+            head=["Method", "Ours", "Paper", "Compared"],
+            rows=[
+                _line(cell)
+                for cell in cells
+                if cell.dataset == dataset and cell.metric == metric
+            ],
+        )
+        for dataset in shown
+        for metric, title in _METRICS.items()
+    ]
+    n = count_agreement(cells)
+    text = ["Mean ± standard deviation of the test results over the seeds."]
+    if n.n_compared:
+        text.append(
+            f"{n.n_agree} of {n.n_compared} cells of ObjectSlide agree with the "
+            "paper's: their means differ by at most two standard errors of the "
+            "difference, plus half a unit of the paper's last digit."
+        )
+    text.append(
+        "The scale of Student-t and of the variational methods may be far smaller than "
+        f"that of a Gaussian here; “{CONTROL.label}” has the floor of the Gaussians."
+    )
+    page = Page(
+        title="Table 2: dynamics models",
+        preset=preset,
+        warnings=_warnings(shown, preset),
+        text=text,
+        sections=sections,
+        source=f"{SOURCE}, Table 2",
+    )
+    return lines, page
+
+
+def _line(cell: Cell) -> list[str]:
+    digits = _DIGITS[cell.dataset, cell.metric]
+    printed = paper_cells(cell.metric).get((cell.dataset, cell.method))
+    paper = "–" if printed is None else spread(printed.mean, printed.std, digits)
+    if (cell.dataset, cell.method.name, cell.metric) == (OBJECT_SLIDE, "mm", "ll"):
+        paper = "diverges"
+    verdict = VERDICTS[cell.verdict]
+    if cell.dataset == FETCH and printed is not None:
+        verdict = "– other data"
+    return [cell.method.label, spread(cell.mean, cell.std, digits), paper, verdict]
+
+
+def _configurations(rows: _Lines, preset: str) -> tuple[_Lines, Page]:
+    """Return Table S7: a line for each best configuration, and the page."""
+    best = dict(sorted(best_configurations(rows).items(), key=_place))
+    lines = []
+    shown: dict[str, list[list[str]]] = {}
+    for (dataset, method), ours in best.items():
+        paper = paper_best().get((dataset, method))
+        line = {"task": dataset, "method": method.name, "beta": method.beta}
+        line |= ours._asdict()
+        if paper is not None:
+            line |= {f"paper_{name}": value for name, value in paper._asdict().items()}
+        lines.append(line)
+        n_tried = len(configurations(preset, dataset, method))
+        texts = [str(ours), "–" if paper is None else str(paper), f"{n_tried} tried"]
+        shown.setdefault(dataset, []).append([method.label, *texts])
+    page = Page(
+        title="Table S7: best configurations of the dynamics models",
+        preset=preset,
+        warnings=_warnings(list(shown), preset),
+        text=[
+            "Chosen by the validation log-likelihood, for MSE by the validation error."
+        ],
+        sections=[
+            Section(NAMES[dataset], "", ["Method", "Ours", "Paper", "Grid"], texts)
+            for dataset, texts in shown.items()
+        ],
+        source=f"{SOURCE}, Table S7",
+    )
+    return lines, page
+
+
+def _warnings(datasets: Sequence[str], preset: str) -> list[str]:
+    chosen, paper = PRESETS[preset], PRESETS["paper"]
+    warnings = []
+    if chosen != paper:
+        epochs = ", ".join(
+            f"{chosen.epochs[name]:,} epochs instead of {paper.epochs[name]:,} for "
+            f"{NAMES[name]}"
+            for name in datasets
+        )
+        warnings.append(
+            f"Shortened run: {epochs}; {chosen.n_seeds} seeds instead of {N_SEEDS}; "
+            f"up to {len(chosen.grid) + 1} of {len(GRID)} configurations, the paper's "
+            "best among them."
+        )
+    if FETCH in datasets:
+        warnings.append(SUBSTITUTE)
+    return warnings

@@ -1,0 +1,214 @@
+"""One training of a model of dynamics, and what is kept of it."""
+
+from __future__ import annotations
+
+import time
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from betanll import metrics
+from betanll.datasets import Splits, data_directory, object_slide_splits
+from betanll.diagnostics import (
+    effective_sampling_probabilities,
+    log_residual_histogram,
+    oracle_sampling_probabilities,
+)
+from betanll.experiments._dynamics import CONTROL
+from betanll.experiments._paper import Method
+from betanll.experiments._paper_dynamics import OBJECT_SLIDE
+from betanll.experiments._plain import plain
+from betanll.nets import MLP
+from betanll.objectives import Objective, StudentT, objective
+from betanll.objectives._base import Array, Parameters
+from betanll.protocols import Whitening
+from betanll.training import Adam, FitResult, fit
+
+BATCH_SIZE = 256
+#: Evaluations of a training; the paper's code has one every 100 (Fetch: 10) epochs.
+N_EVALUATIONS = 50
+#: Training points of figure S4, and times at which it looks at them.
+N_POINTS = 2000
+N_TIMES = 6
+#: Decades of residuals and of sampling probabilities, in tenths.
+RESIDUAL_EDGES = np.linspace(-10, 2, 121)
+PROBABILITY_EDGES = np.linspace(-12, 0, 121)
+
+
+@objective
+class FlooredStudentT(StudentT):
+    """The fair control: a Student t whose scale has the floor of a Gaussian's.
+
+    Where a target has hardly any noise, the Student t reaches densities that no
+    Gaussian objective is allowed.
+    """
+
+    name = CONTROL.name
+    min_squared_scale = 1e-8
+
+    def parameters(self, raw: Array) -> Parameters:
+        mean, shape, rate = super().parameters(raw)
+        return mean, shape, rate + self.min_squared_scale * shape
+
+
+def train(
+    *,
+    dataset: str,
+    method: str,
+    beta: float | None,
+    learning_rate: float,
+    n_layers: int,
+    n_units: int,
+    activation: str,
+    epochs: int,
+    seed: int,
+    is_final: bool,
+    n_episodes: int | None = None,
+) -> list[dict[str, Any]]:
+    """Train once; a row of the kind search, or rows final, residuals and probability.
+
+    The parameters that are tested are those of the evaluation with the best score.
+    """
+    settings = dict(locals())
+    started = time.perf_counter()
+    data = _data(dataset, n_episodes)
+    chosen = objective_of(Method(method, beta))
+    n_train = len(data.train.x)
+    batch_size = min(BATCH_SIZE, n_train)
+    n_updates = epochs * (n_train // batch_size)
+    has_probabilities = is_final and dataset != OBJECT_SLIDE
+    result = fit(
+        MLP(data.train.x.shape[1], (n_units,) * n_layers, activation, "lecun"),
+        chosen,
+        *data.train,
+        validation=data.validation,
+        optimizer=Adam(learning_rate),
+        batch_size=batch_size,
+        max_epochs=epochs,
+        validate_every=max(1, epochs // N_EVALUATIONS),
+        snapshots=_times(n_updates) if has_probabilities else (),
+        seed=seed,
+    )
+    row: dict[str, Any] = {
+        "kind": "final" if is_final else "search",
+        "score": None,
+        "best_epoch": result.best_epoch,
+        "status": result.status,
+        "updates": result.n_updates,
+    }
+    rows = [row]
+    if result.best_epoch > 0:
+        row["score"] = plain(result.best_score)
+        row |= _scores(result, data.validation, data.targets, "validation_")
+        if is_final:
+            row |= _scores(result, data.test, data.targets, "")
+            rows.append(_residuals(result, data.test, data.targets))
+    if has_probabilities:
+        rows += _probabilities(result, data.points, beta)
+    row["seconds"] = time.perf_counter() - started
+    return [{**settings, **row} for row in rows]
+
+
+def objective_of(method: Method) -> Objective:
+    """Return what a method trains."""
+    return FlooredStudentT() if method == CONTROL else method.objective
+
+
+class _Part(NamedTuple):
+    """Whitened samples."""
+
+    x: npt.NDArray[np.float32]
+    y: npt.NDArray[np.float32]
+
+
+class _Data(NamedTuple):
+    """All samples, the points of figure S4 among them, and the units of targets."""
+
+    train: _Part
+    validation: _Part
+    test: _Part
+    points: _Part
+    targets: Whitening
+
+
+@lru_cache(maxsize=1)
+def _data(dataset: str, n_episodes: int | None) -> _Data:
+    splits = load_splits(dataset, n_episodes)
+    inputs = Whitening.of_inputs(splits.train.x)
+    targets = Whitening.of_targets(splits.train.y)
+    train, validation, test = (
+        _Part(inputs.apply(part.x), targets.apply(part.y)) for part in splits
+    )
+    n_points = min(N_POINTS, len(train.x))
+    rows = np.random.default_rng(0).choice(len(train.x), n_points, replace=False)
+    points = _Part(train.x[rows], train.y[rows])
+    return _Data(train, validation, test, points, targets)
+
+
+def load_splits(dataset: str, n_episodes: int | None) -> Splits:
+    """Return the three sets: simulated, or read from the data directory."""
+    if dataset == OBJECT_SLIDE:
+        assert n_episodes is not None
+        return object_slide_splits(n_episodes)
+    from betanll.dynamics import load_fetch
+
+    return load_fetch(data_directory() / dataset)
+
+
+def _scores(
+    result: FitResult, samples: _Part, targets: Whitening, prefix: str
+) -> dict[str, float | None]:
+    """Return RMSE and log-likelihood in original units."""
+    predictive = result.predict(samples.x).affine(targets.scale, targets.mean)
+    y = samples.y * targets.scale + targets.mean
+    likelihood = None
+    if result.objective.selection == "nll":
+        likelihood = plain(metrics.log_likelihood(predictive, y))
+    return {
+        f"{prefix}rmse": plain(metrics.rmse(predictive.mean, y)),
+        f"{prefix}log_likelihood": likelihood,
+    }
+
+
+def _residuals(result: FitResult, samples: _Part, targets: Whitening) -> dict[str, Any]:
+    residual = (result.predict(samples.x).mean - samples.y) * targets.scale
+    histogram = log_residual_histogram(residual, RESIDUAL_EDGES)
+    return {"kind": "residuals", "counts": histogram.counts.tolist()}
+
+
+def _probabilities(
+    result: FitResult, points: _Part, beta: float | None
+) -> list[dict[str, Any]]:
+    """Return how often training looks at points, at several times.
+
+    For the squared error it is how often the likelihood should look at them.
+    """
+    rows = []
+    for update in result.snapshots:
+        there = result.at(update).predict(points.x)
+        if beta is not None:
+            probability = effective_sampling_probabilities(there.variance, beta)
+        elif result.objective.selection == "squared-error":
+            probability = oracle_sampling_probabilities(there.mean - points.y)
+        else:
+            break
+        decades = np.log10(np.maximum(probability, 10 ** PROBABILITY_EDGES[0]))
+        counts, _ = np.histogram(decades, PROBABILITY_EDGES)
+        rows.append(
+            {"kind": "probability", "update": update, "counts": counts.tolist()}
+        )
+    return rows
+
+
+def _times(n_updates: int) -> list[int]:
+    """Return updates that are evenly spaced on a logarithmic axis.
+
+    Examples
+    --------
+    >>> _times(1_000_000)
+    [100, 631, 3981, 25119, 158489, 1000000]
+    """
+    times = np.geomspace(max(1, n_updates // 10_000), n_updates, N_TIMES)
+    return sorted(set(times.round().astype(int).tolist()))

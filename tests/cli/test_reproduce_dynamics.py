@@ -1,0 +1,116 @@
+"""Tables and figures of the dynamics models: search, then the best with more seeds."""
+
+import pandas as pd
+import pytest
+
+from betanll.experiments import Method
+from betanll.experiments._dynamics import CONTROL, final_tasks, search_tasks
+from betanll.experiments._dynamics_training import RESIDUAL_EDGES
+from betanll.experiments._paper import METHODS
+from betanll.sweeps import Store, SweepReport
+
+SLIDE = ("--preset", "smoke", "--dataset", "object-slide")
+
+
+@pytest.fixture
+def sweep(monkeypatch):
+    """Replaces the engine; returns the lists of tasks."""
+    calls = []
+
+    def run_sweep(tasks, store, **options):
+        calls.append(tasks)
+        for task in tasks:
+            store.add_result(task, rows_of(task), seconds=0.1)
+        return SweepReport(len(tasks), 0, 0, 0, 1.0)
+
+    monkeypatch.setattr("betanll.sweeps.run_sweep", run_sweep)
+    return calls
+
+
+def rows_of(task):
+    settings = dict(task.settings)
+    row = {
+        "kind": "final" if settings["is_final"] else "search",
+        "score": settings["learning_rate"] - settings["n_layers"],
+        "status": "completed",
+        "validation_rmse": 0.01,
+        "validation_log_likelihood": 5.0,
+    }
+    if not settings["is_final"]:
+        return [{**settings, **row}]
+    row |= {"rmse": 0.01 * settings["seed"], "log_likelihood": 4.0}
+    counts = [1] * (len(RESIDUAL_EDGES) - 1)
+    residuals = {"kind": "residuals", "counts": counts}
+    return [{**settings, **row}, {**settings, **residuals}]
+
+
+def test_the_best_of_the_search_are_tested(run, sweep, tmp_path):
+    outcome = run("reproduce", "table2", "tableS7", *SLIDE, "--out", tmp_path)
+    assert outcome.code == 0, outcome
+    searched, tested = sweep
+    methods = (*METHODS, CONTROL)
+    assert searched == search_tasks("smoke", methods=methods, datasets=["object-slide"])
+    rows = [row for task in searched for row in rows_of(task)]
+    assert set(tested) == set(final_tasks("smoke", rows))
+    runs = pd.read_csv(tmp_path / "table2.csv")
+    columns = ["task", "method", "beta", "seed", "rmse", "log_likelihood"]
+    assert list(runs) == columns
+    assert len(runs) == 13 * 2
+    assert runs["method"].iloc[0] == "beta-nll"
+    assert runs["rmse"].tolist() == [0.01, 0.02] * 13
+    page = (tmp_path / "table2.md").read_text()
+    assert "0.0150 ± 0.0071" in page
+    assert "Shortened run: 2 epochs instead of 5,000 for ObjectSlide" in page
+    assert "| Student-t, floored |" in page
+    assert "substitute" not in page.lower()
+    best = pd.read_csv(tmp_path / "tableS7.csv")
+    assert len(best) == 13
+    assert {"paper_learning_rate", "n_units"} <= set(best)
+    for end in ("csv", "md", "html"):
+        assert str(tmp_path / f"tableS7.{end}") in outcome.out
+
+
+def test_methods_can_be_chosen(run, sweep, tmp_path):
+    options = ("--method", "nll", "--method", "mse", "--out", tmp_path)
+    assert run("reproduce", "table2", *SLIDE, *options).code == 0
+    methods = [Method("beta-nll", 0.0), Method("mse")]
+    assert sweep[0] == search_tasks("smoke", methods=methods, datasets=["object-slide"])
+    assert set(pd.read_csv(tmp_path / "table2.csv")["method"]) == {"beta-nll", "mse"}
+
+
+def test_a_figure_trains_what_it_shows(run, sweep, tmp_path):
+    assert run("reproduce", "fig6", *SLIDE, "--out", tmp_path).code == 0
+    shown = {("beta-nll", 0.0), ("beta-nll", 0.5), ("mse", None)}
+    for tasks in sweep:
+        settings = [dict(task.settings) for task in tasks]
+        assert {(s["method"], s["beta"]) for s in settings} == shown
+    assert (tmp_path / "fig6.png").is_file()
+
+
+def test_an_unfinished_grid_chooses_nothing(run, sweep, tmp_path):
+    tasks = search_tasks("smoke", methods=[Method("mse")], datasets=["object-slide"])
+    with Store(tmp_path / "sweep.db") as store:
+        for task in tasks[1:]:
+            store.add_result(task, rows_of(task), seconds=0.1)
+    options = ("--method", "mse", "--stored-only", "--out", tmp_path)
+    outcome = run("reproduce", "tableS7", *SLIDE, *options)
+    assert outcome.code == 0, outcome
+    assert "1 of 2 tasks have results." in outcome.out
+    outcome = run("reproduce", "table2", *SLIDE, *options)
+    assert outcome.code == 2
+    message = "betanll: table2 cannot be written: no training has a result\n"
+    assert outcome.err == message
+
+
+def test_bad_input_is_refused(refused, sweep, tmp_path, monkeypatch):
+    monkeypatch.setenv("BETANLL_DATA", str(tmp_path / "nowhere"))
+    out = tmp_path / "out"
+    # Fetch is to be generated first.
+    assert "holds no Fetch rollouts" in refused("reproduce", "figS4", "--out", out)
+    table2 = ("reproduce", "table2", "--out", out, "--dataset")
+    message = "must be among object-slide, fetch-pick-and-place, got 'yacht'"
+    assert message in refused(*table2, "yacht")
+    message = "table2 needs a --dataset among object-slide, fetch-pick-and-place"
+    assert message in refused(*table2, "yacht", "table1")
+    assert not sweep
+    assert not out.exists()
