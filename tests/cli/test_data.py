@@ -106,7 +106,7 @@ def test_download(run, mirror, folder):
     assert outcome.code == 0, outcome
     assert outcome.out.splitlines() == [
         "yacht: 308 rows, 20 splits",
-        f"Folder: {folder / 'uci'}",
+        f"Folder: {folder}",
     ]
     assert load_uci("yacht").x.shape == (308, 6)
     outcome = run("data", "download", "yacht", "yacht")

@@ -1,5 +1,6 @@
-"""The real data where it is present, made-up raw files, and a server with faults."""
+"""Made-up files in place of the published ones, and a server with faults."""
 
+import gzip
 import hashlib
 import http.server
 import io
@@ -9,6 +10,7 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
+from betanll.datasets._images_facts import IMAGE_FACTS, IdxFile, ImageFacts
 from betanll.datasets._uci_facts import UCI_FACTS
 
 
@@ -59,6 +61,48 @@ def yacht(monkeypatch):
     )
     monkeypatch.setattr("betanll.datasets._fetch.FIRST_WAIT", 0.0)
     return files
+
+
+def as_idx(array):
+    """Return an array of bytes as the content of an idx file."""
+    header = bytes([0, 0, 8, array.ndim]) + np.array(array.shape, ">u4").tobytes()
+    return header + array.tobytes()
+
+
+@pytest.fixture(scope="session")
+def idx():
+    """A function of an array that returns an idx file."""
+    return as_idx
+
+
+@pytest.fixture
+def mnist(monkeypatch):
+    """Made-up arrays in place of those of MNIST, by file name without ``.gz``."""
+    rng = np.random.default_rng(0)
+    shapes = {
+        "train-images-idx3-ubyte": (20, 28, 28),
+        "train-labels-idx1-ubyte": (20,),
+        "t10k-images-idx3-ubyte": (5, 28, 28),
+        "t10k-labels-idx1-ubyte": (5,),
+    }
+    arrays = {
+        name: rng.integers(256 if len(shape) == 3 else 10, size=shape, dtype=np.uint8)
+        for name, shape in shapes.items()
+    }
+    files = [
+        IdxFile(name, array.shape, hashlib.md5(as_idx(array)).hexdigest())
+        for name, array in arrays.items()
+    ]
+    facts = ImageFacts("http://127.0.0.1:1", *files)
+    monkeypatch.setitem(IMAGE_FACTS, "mnist", facts)
+    monkeypatch.setattr("betanll.datasets._fetch.FIRST_WAIT", 0.0)
+    return arrays
+
+
+@pytest.fixture
+def packed(mnist):
+    """The made-up files as they are published."""
+    return {f"{name}.gz": gzip.compress(as_idx(a)) for name, a in mnist.items()}
 
 
 class Handler(http.server.BaseHTTPRequestHandler):

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from betanll.datasets import DataError, download_uci, load_uci
-from betanll.datasets._fetch import N_ATTEMPTS, blob_id
+from betanll.datasets._fetch import N_ATTEMPTS
 from betanll.datasets._uci_convert import convert_uci
-from betanll.datasets._uci_download import uci_sources
+from betanll.datasets._uci_download import blob_id, uci_sources
 
 DATA = "data/UCI_Datasets/yacht/data/data.txt"
 FAULTS = ["error", "truncated", "stalled", "silent", "wrong"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,25 +36,38 @@ def command() -> None:
 @_data_dir
 def list_(data_dir: Path | None) -> None:
     """Show the data sets, their sizes, and whether they are here."""
-    from betanll.datasets import UCI_NAMES, data_directory
+    from betanll.datasets import IMAGE_NAMES, UCI_NAMES, data_directory
+    from betanll.datasets._images import image_facts, image_files
     from betanll.datasets._uci import uci_facts, uci_files
 
     folder = data_directory(data_dir)
     click.echo(f"{'set':19}{'rows':>6}{'inputs':>8}{'splits':>8}  {'here':6}targets")
     for name in UCI_NAMES:
         facts = uci_facts(name)
-        n_present = sum(path.is_file() for path in uci_files(name, folder))
-        here = ("no", "half", "yes")[n_present]
         click.echo(
             f"{name:19}{facts.n_rows:6}{len(facts.inputs):8}{facts.n_splits:8}"
-            f"  {here:6}{', '.join(target[2:] for target in facts.targets)}"
+            f"  {_here(uci_files(name, folder)):6}"
+            f"{', '.join(target[2:] for target in facts.targets)}"
         )
-    click.echo(f"\nFolder: {folder / 'uci'}")
+    click.echo(f"\n{'images':19}{'train':>6}{'test':>8}{'size':>8}  here")
+    for name in IMAGE_NAMES:
+        train, test = image_facts(name).train_images, image_facts(name).test_images
+        size = "x".join(map(str, train.shape[1:]))
+        click.echo(
+            f"{name:19}{train.shape[0]:6}{test.shape[0]:8}{size:>8}"
+            f"  {_here(image_files(name, folder).values())}"
+        )
+    click.echo(f"\nFolder: {folder}")
     click.echo(f"To be generated: {', '.join(_GENERATED)}")
 
 
+def _here(paths: Iterable[Path]) -> str:
+    present = [path.is_file() for path in paths]
+    return "yes" if all(present) else "half" if any(present) else "no"
+
+
 @command.command()
-@click.argument("names", nargs=-1, metavar="[NAME...|uci]")
+@click.argument("names", nargs=-1, metavar="[NAME...]")
 @_data_dir
 @click.option(
     "--timeout",
@@ -67,34 +80,25 @@ def list_(data_dir: Path | None) -> None:
 def download(
     names: tuple[str, ...], data_dir: Path | None, timeout: float, base_url: str | None
 ) -> None:
-    """Download data sets, all UCI sets if none is named.
+    """Download data sets: UCI sets, mnist, fashion-mnist.
 
-    They come from the repository of the paper's authors and are checked byte for byte.
-    Sets that are here are not touched. After an interruption the same command goes on
-    where it stopped.
+    The name uci, or none, stands for all UCI sets; they come from the repository of the
+    paper's authors. All files are checked byte for byte. Sets that are here are not
+    touched. After an interruption the same command goes on where it stopped.
     """
     from tqdm import tqdm
 
-    from betanll.datasets import (
-        UCI_NAMES,
-        DataError,
-        data_directory,
-        download_uci,
-        load_uci,
-    )
-    from betanll.datasets._uci_download import BASE_URL, uci_sources
+    from betanll.cli._downloads import count_files, download_set, expand, is_here
+    from betanll.datasets import data_directory
 
     folder = data_directory(data_dir)
     missing = []
-    for name in _wanted(names, UCI_NAMES):
-        uci_sources(name)  # refuses an unknown name
-        try:
-            load_uci(name, folder)
-        except DataError:
-            missing.append(name)
-        else:
+    for name in expand(names):
+        if is_here(name, folder):
             click.echo(f"{name}: already here")
-    n_files = sum(len(uci_sources(name)) for name in missing)
+        else:
+            missing.append(name)
+    n_files = sum(map(count_files, missing))
     with (
         naming(folder),
         tqdm(total=n_files, unit=" files", delay=2, leave=False, disable=None) as bar,
@@ -108,24 +112,12 @@ def download(
             bar.update(n_files)
 
         for name in missing:
-            table = download_uci(
-                name,
-                folder,
-                base_url=base_url or BASE_URL,
-                timeout=timeout,
-                progress=progress,
+            size = download_set(
+                name, folder, base_url=base_url, timeout=timeout, progress=progress
             )
             bar.clear()
-            click.echo(f"{name}: {len(table.x)} rows, {table.n_splits} splits")
-    click.echo(f"Folder: {folder / 'uci'}")
-
-
-def _wanted(names: tuple[str, ...], known: tuple[str, ...]) -> list[str]:
-    """Return each name once; ``uci``, or none, stands for all sets."""
-    expanded: list[str] = []
-    for name in names or ("uci",):
-        expanded += known if name == "uci" else [name]
-    return list(dict.fromkeys(expanded))
+            click.echo(f"{name}: {size}")
+    click.echo(f"Folder: {folder}")
 
 
 @command.command()

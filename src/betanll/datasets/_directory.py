@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from betanll._cache import cache_folder
@@ -37,3 +39,16 @@ def data_directory(data_dir: str | os.PathLike[str] | None = None) -> Path:
     if named := os.environ.get("BETANLL_DATA"):
         return Path(named).expanduser()
     return cache_folder("data")
+
+
+def unknown_set(kind: str, name: str, known: Sequence[str]) -> DataError:
+    """Return the error that names the sets of a kind, first the one that is meant.
+
+    Examples
+    --------
+    >>> str(unknown_set("image set", "mnits", ["mnist"]))
+    "there is no image set 'mnits' (did you mean 'mnist'?); there are mnist"
+    """
+    close = difflib.get_close_matches(name, known, n=1)
+    hint = f" (did you mean {close[0]!r}?)" if close else ""
+    return DataError(f"there is no {kind} {name!r}{hint}; there are {', '.join(known)}")

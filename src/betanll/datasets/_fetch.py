@@ -5,7 +5,6 @@ By ``urllib``: pooch starts a broken download over and cannot check git blob ids
 
 from __future__ import annotations
 
-import hashlib
 import http.client
 import threading
 import urllib.error
@@ -16,6 +15,8 @@ from pathlib import Path
 from betanll._version import __version__
 from betanll.datasets._directory import DataError
 
+#: Seconds for which a server may be silent.
+TIMEOUT = 30.0
 #: Seconds before the second attempt; doubled for each further one.
 FIRST_WAIT = 1.0
 N_ATTEMPTS = 4
@@ -34,40 +35,23 @@ class _NothingLeft(Exception):
     """The file on the server does not go on after the part that is here."""
 
 
-def blob_id(path: Path) -> str:
-    """Return the name git gives to the content of a file.
-
-    Examples
-    --------
-    >>> path = getfixture("tmp_path") / "empty"
-    >>> path.touch()
-    >>> blob_id(path)
-    'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391'
-    """
-    digest = hashlib.sha1(b"blob %d\0" % path.stat().st_size, usedforsecurity=False)
-    with path.open("rb") as file:
-        while block := file.read(_BLOCK):
-            digest.update(block)
-    return digest.hexdigest()
-
-
 def fetch(
     url: str,
     path: Path,
-    expected: str,
+    is_right: Callable[[Path], bool],
     *,
     timeout: float,
     stop: threading.Event,
     received: Callable[[int], None],
 ) -> None:
-    """Download `url` to `path` unless it is there with the blob id `expected`.
+    """Download `url` to `path` unless what is there `is_right`.
 
     `path` exists only when it is complete and right. What has arrived so far is in
     ``<path>.part``, from which this and later calls continue. The server may go silent
     for `timeout` seconds; `received` is called with numbers of bytes; once `stop` is
     set, :class:`Stopped` is raised.
     """
-    if path.is_file() and blob_id(path) == expected:
+    if path.is_file() and is_right(path):
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f"{path.name}.part")
@@ -82,7 +66,7 @@ def fetch(
         except _Broken as error:
             reason = str(error)
             continue
-        if blob_id(part) == expected:
+        if is_right(part):
             part.replace(path)
             return
         part.unlink()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import gzip
 import os
 import zipfile
@@ -13,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from betanll.datasets._directory import DataError, data_directory
+from betanll.datasets._directory import DataError, data_directory, unknown_set
 from betanll.datasets._uci_facts import UCI_FACTS, UCI_NAMES, UCIFacts
 
 Rows = npt.NDArray[np.intp]
@@ -70,11 +69,7 @@ def uci_files(name: str, folder: Path) -> tuple[Path, Path]:
 def uci_facts(name: str) -> UCIFacts:
     """Return the facts of a set, or say which sets there are."""
     if name not in UCI_FACTS:
-        close = difflib.get_close_matches(name, UCI_NAMES, n=1)
-        hint = f" (did you mean {close[0]!r}?)" if close else ""
-        raise DataError(
-            f"there is no UCI set {name!r}{hint}; there are {', '.join(UCI_NAMES)}"
-        )
+        raise unknown_set("UCI set", name, UCI_NAMES)
     return UCI_FACTS[name]
 
 

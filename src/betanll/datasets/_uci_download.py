@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import functools
+import hashlib
 import os
 import shutil
-import threading
 from collections.abc import Callable
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from importlib import resources
 from pathlib import Path, PurePosixPath
 
 from betanll._files import check_writable
 from betanll.datasets._directory import DataError, data_directory
-from betanll.datasets._fetch import fetch
+from betanll.datasets._fetch import TIMEOUT
+from betanll.datasets._fetch_all import Source, fetch_all
 from betanll.datasets._uci import UCITable, load_uci, uci_facts
 from betanll.datasets._uci_convert import convert_uci
 
 #: The state of github.com/martius-lab/beta-nll that is downloaded.
 COMMIT = "669c9f251eb41464c1ec8b43751c7c742dd75cf9"
 BASE_URL = f"https://raw.githubusercontent.com/martius-lab/beta-nll/{COMMIT}"
-TIMEOUT = 30.0
-# Most of a set are forty small files, for each of which the server takes its time.
-_N_CONNECTIONS = 8
 
 
 def uci_sources(name: str) -> dict[str, str]:
@@ -41,6 +39,23 @@ def uci_sources(name: str) -> dict[str, str]:
         for row in csv.DictReader(text.splitlines())
         if str(PurePosixPath(row["path"]).parent) == folder
     }
+
+
+def blob_id(path: Path) -> str:
+    """Return the name git gives to the content of a file.
+
+    Examples
+    --------
+    >>> path = getfixture("tmp_path") / "empty"
+    >>> path.touch()
+    >>> blob_id(path)
+    'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391'
+    """
+    digest = hashlib.sha1(b"blob %d\0" % path.stat().st_size, usedforsecurity=False)
+    with path.open("rb") as file:
+        while block := file.read(1 << 16):
+            digest.update(block)
+    return digest.hexdigest()
 
 
 def download_uci(
@@ -87,12 +102,17 @@ def download_uci(
     folder = data_directory(data_dir)
     with contextlib.suppress(DataError):
         return load_uci(name, folder)
-    if not base_url.startswith(("http://", "https://")):
-        raise DataError(f"the address of a mirror starts with http, got {base_url!r}")
-    sources = uci_sources(name)
     raw = folder / "raw" / name
+    sources = [
+        Source(
+            source,
+            raw / PurePosixPath(source).name,
+            functools.partial(_is_published, expected),
+        )
+        for source, expected in uci_sources(name).items()
+    ]
     check_writable(raw)
-    _fetch_all(sources, raw, base_url.rstrip("/"), timeout, progress)
+    fetch_all(base_url, sources, timeout=timeout, progress=progress)
     convert_uci(name, raw, folder)
     table = load_uci(name, folder)
     shutil.rmtree(raw)
@@ -101,41 +121,5 @@ def download_uci(
     return table
 
 
-def _fetch_all(
-    sources: dict[str, str],
-    raw: Path,
-    base_url: str,
-    timeout: float,
-    progress: Callable[[int, int], None] | None,
-) -> None:
-    """Fetch all raw files, several at a time; the first failure ends them all."""
-    stop, lock = threading.Event(), threading.Lock()
-
-    def report(n_files: int, n_bytes: int) -> None:
-        if progress is not None:
-            with lock:
-                progress(n_files, n_bytes)
-
-    def one(source: str, blob: str) -> None:
-        fetch(
-            f"{base_url}/{source}",
-            raw / PurePosixPath(source).name,
-            blob,
-            timeout=timeout,
-            stop=stop,
-            received=lambda n_bytes: report(0, n_bytes),
-        )
-        report(1, 0)
-
-    pool = ThreadPoolExecutor(_N_CONNECTIONS)
-    futures = [pool.submit(one, *item) for item in sources.items()]
-    try:
-        done, _ = wait(futures, return_when=FIRST_EXCEPTION)
-    except BaseException:  # Ctrl-C does not wait for a silent server
-        stop.set()
-        pool.shutdown(wait=False, cancel_futures=True)
-        raise
-    stop.set()
-    pool.shutdown(cancel_futures=True)
-    for future in done:
-        future.result()
+def _is_published(expected: str, path: Path) -> bool:
+    return blob_id(path) == expected
