@@ -13,8 +13,6 @@ from betanll.assessment._baselines import constant_baseline, ridge_baseline
 from betanll.diagnostics import effective_sample_fraction
 from betanll.distributions import Distribution
 from betanll.estimators import HeteroscedasticRegressor, fit_many
-from betanll.estimators._parameters import check_parameters
-from betanll.estimators._presets import settings_of
 from betanll.metrics import Scores
 from betanll.objectives import BetaNLL, GaussianNLL
 
@@ -89,9 +87,8 @@ def assess(
     (X, y), (X_test, y_test) = train, test
     # If the model sets rows aside for calibration so do the twins, but they stay
     # uncalibrated: conformal scores leave distributions as they are.
-    check_parameters(model)
-    settings = settings_of(model, n_rows=len(X), n_inputs=X.shape[1])
-    calibration = "conformal" if settings.holds_out_rows else model.calibration
+    holds_out_rows = model.settings_for(len(X), X.shape[1]).holds_out_rows
+    calibration = "conformal" if holds_out_rows else model.calibration
     twins = {
         name: clone(model).set_params(objective=name, calibration=calibration)
         for name in ("nll", "mse")

@@ -24,8 +24,6 @@ from betanll.doctor._trial import (
 )
 from betanll.doctor._words import sentences
 from betanll.estimators import HeteroscedasticRegressor
-from betanll.estimators._parameters import check_parameters, recipe_of
-from betanll.estimators._presets import settings_of
 
 #: Three parts are made of them.
 MIN_ROWS = 30
@@ -270,23 +268,22 @@ def _settings_of(model: Any, n_rows: int, n_inputs: int) -> TrialSettings:
             "model must be a HeteroscedasticRegressor or None, "
             f"got {type(model).__name__}"
         )
-    check_parameters(model)
-    settings = settings_of(model, n_rows=n_rows, n_inputs=n_inputs)
-    recipe = recipe_of(model, settings, n_inputs=n_inputs, seeds=(0,))
+    settings = model.settings_for(n_rows, n_inputs)
     rate = TrialSettings.learning_rate
     # Adam with a constant rate would not stand the rates of a falling one.
-    if not recipe.is_decaying:
+    if settings.learning_rate == "constant":
         if hasattr(model, "best_learning_rate_"):
             rate = model.best_learning_rate_
-        elif len(recipe.learning_rates) == 1:
-            rate = recipe.learning_rates[0]
+        elif settings.learning_rate_init != "search":
+            rates = np.ravel(np.asarray(settings.learning_rate_init, np.float64))
+            rate = float(rates[0]) if len(rates) == 1 else rate
     return TrialSettings(
-        hidden_sizes=recipe.net.hidden_sizes,
-        activation=recipe.net.activation,
+        hidden_sizes=tuple(settings.hidden_layer_sizes),
+        activation=settings.activation,
         learning_rate=rate,
-        batch_size=recipe.batch_size,
-        max_updates=recipe.max_updates,
-        n_bins=recipe.net.n_bins,
+        batch_size=int(settings.batch_size),
+        max_updates=settings.max_updates,
+        n_bins=int(settings.n_bins),
     )
 
 

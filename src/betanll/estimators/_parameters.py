@@ -38,6 +38,11 @@ def check_parameters(estimator: HeteroscedasticRegressor) -> None:
         raise ValueError(
             f"n_bins must be an integer between 0 and {_MAX_BINS}, got {bins!r}"
         )
+    sizes: Any = estimator.hidden_layer_sizes
+    if not _is_auto(sizes) and not _are_sizes(sizes):
+        raise ValueError(
+            f"hidden_layer_sizes must hold positive integers, got {sizes!r}"
+        )
     fraction = estimator.validation_fraction
     if not _is_number(fraction) or not 0 < fraction < 1:
         raise ValueError(
@@ -71,20 +76,10 @@ def recipe_of(
     seeds: Sequence[int],
 ) -> Recipe:
     """Return the recipe of checked parameters, for which there are settings."""
-    sizes: Any = settings.hidden_layer_sizes
-    sizes = (sizes,) if _is_integer(sizes) else sizes
-    is_sequence = isinstance(sizes, Sequence | np.ndarray) and not isinstance(
-        sizes, str
-    )
-    if not is_sequence or not all(_is_integer(size) and size > 0 for size in sizes):
-        raise ValueError(
-            "hidden_layer_sizes must hold positive integers, "
-            f"got {estimator.hidden_layer_sizes!r}"
-        )
     return Recipe(
         net=MLP(
             n_inputs,
-            tuple(int(size) for size in sizes),
+            tuple(settings.hidden_layer_sizes),
             str(settings.activation),
             n_bins=int(settings.n_bins),
         ),
@@ -110,6 +105,12 @@ def n_threads(n_jobs: int | None) -> int:
     if not _is_integer(n_jobs) or n_jobs == 0:
         raise ValueError(f"n_jobs must be None or an integer but 0, got {n_jobs!r}")
     return n_jobs if n_jobs > 0 else max(1, available_cores() + 1 + n_jobs)
+
+
+def _are_sizes(given: Any) -> bool:
+    sizes = (given,) if _is_integer(given) else given
+    is_sequence = isinstance(sizes, Sequence | np.ndarray)
+    return is_sequence and all(_is_integer(size) and size > 0 for size in sizes)
 
 
 def _rates(given: Any) -> Sequence[float]:

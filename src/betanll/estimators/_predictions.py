@@ -163,6 +163,10 @@ class Predictions:
     ) -> Array:
         """Draw targets from the predictive distributions.
 
+        Several targets of a row come from the same member of an ensemble with
+        ``calibration`` None, ``"scale"`` or ``"conformal"``. With ``"student-t"``, the
+        default, they are drawn one by one.
+
         Returns
         -------
         array of shape (n_samples, n) or (n_samples, n, n_outputs)

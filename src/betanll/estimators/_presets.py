@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from betanll import objectives
 from betanll.objectives._student_t import GammaPrecision
 
@@ -97,7 +99,7 @@ def _has_own_tails(objective: Any) -> bool:
 def settings_of(
     estimator: HeteroscedasticRegressor, *, n_rows: int, n_inputs: int
 ) -> Settings:
-    """Return the settings for a table of this size.
+    """Return the settings of checked parameters for a table of this size.
 
     Only `n_iter_no_change` may still be "auto": a quarter of a budget.
     """
@@ -107,6 +109,8 @@ def settings_of(
         given = getattr(estimator, field.name, AUTO)
         is_given = not (isinstance(given, str) and given == AUTO)
         values[field.name] = given if is_given else getattr(preset, field.name)
+    sizes = np.ravel(values["hidden_layer_sizes"]).tolist()
+    values["hidden_layer_sizes"] = tuple(map(int, sizes))
     if values["batch_size"] == AUTO:
         values["batch_size"] = next(
             (size for limit, size in _BATCH_SIZES if n_rows < limit), _LARGEST_BATCH

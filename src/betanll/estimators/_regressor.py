@@ -24,7 +24,7 @@ from betanll.estimators._calibration import (
 from betanll.estimators._data import MIN_ROWS, checked_data
 from betanll.estimators._parameters import check_parameters, n_threads, recipe_of
 from betanll.estimators._predictions import Predictions
-from betanll.estimators._presets import settings_of
+from betanll.estimators._presets import Settings, settings_of
 from betanll.objectives import Objective, Schedule
 from betanll.protocols import (
     Fitted,
@@ -248,6 +248,22 @@ class HeteroscedasticRegressor(
         )
         return self
 
+    def settings_for(self, n_rows: int, n_inputs: int) -> Settings:
+        """Return what is trained on a table of this size, with "auto" resolved.
+
+        Parameters
+        ----------
+        n_rows, n_inputs : int
+
+        Examples
+        --------
+        >>> settings = HeteroscedasticRegressor().settings_for(1000, 8)
+        >>> settings.n_members, settings.batch_size, settings.n_bins
+        (10, 64, 32)
+        """
+        check_parameters(self)
+        return settings_of(self, n_rows=n_rows, n_inputs=n_inputs)
+
     def fit_protocol(
         self, X: Any, y: Any, sample_weight: Any = None
     ) -> Generator[list[FitTask], list[FitResult], Self]:
@@ -260,7 +276,7 @@ class HeteroscedasticRegressor(
         model = copy.copy(self)
         data = checked_data(model, X, y, sample_weight)
         n_inputs = data.inputs.shape[1]
-        settings = settings_of(self, n_rows=len(data), n_inputs=n_inputs)
+        settings = self.settings_for(len(data), n_inputs)
         random = check_random_state(self.random_state)
         order = random.permutation(len(data))
         held_out = data[order[:0]]
