@@ -52,7 +52,7 @@ PRESETS = {
         n_episodes=20,
     ),
     "laptop": Preset(
-        dict(zip(DATASETS, (200, 20), strict=True)),
+        dict(zip(DATASETS, (200, 15), strict=True)),
         n_seeds=3,
         grid=tuple(
             c for c in GRID if c.n_layers == 3 and c.n_units == 128 and c[0] >= 3e-4
