@@ -28,6 +28,7 @@ _MODULES = (
     "sweeps",
     "tables",
     "training",
+    "vae",
 )
 #: Names that most people need, and the modules that have them.
 _NAMES = {

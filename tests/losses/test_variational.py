@@ -14,6 +14,7 @@ from betanll.losses import (
     gamma_entropy,
     gamma_kl,
     gamma_mixture_log_prob,
+    standard_normal_kl,
     student_t_nll,
 )
 
@@ -246,3 +247,32 @@ def test_mixture_components_need_their_own_axis(wrong):
     arrays[wrong] = np.ones(3)
     with pytest.raises(ValueError, match=rf"{wrong} .*\(3,\) and \(3,\)"):
         gamma_mixture_log_prob(np.ones(3), **arrays)
+
+
+# Divergence of a latent variable
+
+
+@pytest.mark.parametrize(
+    ("mean", "variance"), [(0.0, 1.0), (1.0, 4.0), (-2.5, 0.01), (0.3, 900.0)]
+)
+def test_standard_normal_kl_is_the_integral(mean, variance):
+    posterior = scipy.stats.norm(mean, math.sqrt(variance))
+
+    def integrand(z):
+        log_ratio = posterior.logpdf(z) - scipy.stats.norm.logpdf(z)
+        return posterior.pdf(z) * log_ratio
+
+    reach = 12 * math.sqrt(variance)
+    expected, _ = scipy.integrate.quad(
+        integrand, mean - reach, mean + reach, points=[mean], epsabs=1e-12
+    )
+    found = standard_normal_kl(np.array([mean]), np.array([variance]))
+    assert_allclose(found, [expected], rtol=1e-9, atol=1e-12)
+
+
+def test_standard_normal_kl_has_its_minimum_at_the_prior():
+    around = standard_normal_kl(
+        np.array([0.0, 0.1, -0.1, 0.0, 0.0]), np.array([1.0, 1.0, 1.0, 1.1, 0.9])
+    )
+    assert around[0] == 0
+    assert (around[1:] > 0).all()

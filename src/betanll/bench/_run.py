@@ -15,9 +15,9 @@ from betanll.bench._contenders import (
     Contender,
     matmul_peaks,
     ours,
-    torch_eager,
 )
-from betanll.bench._networks import NETWORKS, BenchNetwork
+from betanll.bench._networks import NETWORKS, Network
+from betanll.bench._torch_loops import torch_eager
 from betanll.objectives import BetaNLL
 from betanll.training import available_cores
 
@@ -64,7 +64,7 @@ def run_objectives(
     return [ObjectiveCost(o, us, us / best["nll"]) for o, us in best.items()]
 
 
-def _measure(network: BenchNetwork, rounds: int, seconds: float) -> Measurement:
+def _measure(network: Network, rounds: int, seconds: float) -> Measurement:
     n_cores = available_cores()
     contenders = {
         "one core": ours(network, BetaNLL(0.5), 1),

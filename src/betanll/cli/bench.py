@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from betanll.bench import Measurement, ObjectiveCost
 
 # Spelt out, because --help must not import JAX.
-_NETWORKS = ("uci", "sine", "object-slide", "fpp")
+_NETWORKS = ("uci", "sine", "object-slide", "fpp", "vae")
 
 
 @click.command()

@@ -20,6 +20,7 @@ from betanll.losses._variational import (
     gamma_entropy,
     gamma_kl,
     gamma_mixture_log_prob,
+    standard_normal_kl,
 )
 
 crps = crps_gaussian
@@ -37,5 +38,6 @@ __all__ = [
     "moment_matching",
     "natural_gaussian_nll",
     "squared_error",
+    "standard_normal_kl",
     "student_t_nll",
 ]

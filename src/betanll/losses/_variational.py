@@ -1,4 +1,4 @@
-"""Terms of the evidence lower bound with a Gamma posterior over the precision."""
+"""Terms of evidence lower bounds: of a Gamma precision and of a latent code."""
 
 from __future__ import annotations
 
@@ -76,6 +76,21 @@ def gamma_kl(shape: Array, rate: Array, prior_shape: Array, prior_rate: Array) -
         + prior_shape * xp.log(rate / prior_rate)
         + shape * (prior_rate - rate) / rate
     )
+
+
+def standard_normal_kl(mean: Array, variance: Array) -> Array:
+    r"""Divergence KL(N(mean, variance) ‖ N(0, 1)) of a latent variable.
+
+    .. math:: \tfrac12 \left( \mu^2 + v - 1 - \log v \right)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> standard_normal_kl(np.array([1.0]), np.array([4.0])).round(4)
+    array([1.3069])
+    """
+    xp, mean, variance = arrays_of_equal_shape(mean=mean, variance=variance)
+    return 0.5 * (mean * mean + variance - 1 - xp.log(variance))
 
 
 def gamma_mixture_log_prob(

@@ -43,6 +43,11 @@ class Objective:
     #: Whether the training loss draws random numbers.
     is_stochastic: ClassVar[bool] = False
 
+    @property
+    def n_predictive(self) -> int:
+        """How many of the raw outputs, counted from the first, predictions need."""
+        return self.n_parameters
+
     def head_sizes(self, n_targets: int) -> tuple[int, ...]:
         """Numbers of outputs of the separately initialised linear heads."""
         return (n_targets,) * self.n_parameters
@@ -67,8 +72,18 @@ class Objective:
         """Return the predictive distribution, computed in double precision."""
         raise NotImplementedError
 
-    # The two methods below matter only to objectives with state of their own or with a
-    # loss that needs the network at other inputs.
+    # The methods below matter only to objectives with state of their own, with a loss
+    # that needs the network at other inputs, or for networks with further outputs.
+
+    def arrange(self, outputs: Any) -> Any:
+        """Return the outputs of the network ``(n_outputs, n)`` as raw outputs."""
+        return outputs.reshape(self.n_parameters, -1, outputs.shape[1])
+
+    def parameters_at(
+        self, forward: Callable[[Array], Array], inputs: Array
+    ) -> Parameters:
+        """Return what is predicted and validated at `inputs`."""
+        return self.parameters(forward(inputs))
 
     def init_state(self, inputs: Array, n_targets: int, *, key: Array) -> Any:
         """Return further trainable arrays; `inputs` are 100 training inputs."""

@@ -44,16 +44,19 @@ def _mean_log_sum_exp(
     log_values: Array, offset: Array, power: Array, rate: Array
 ) -> Array:
     """Return mean_s log sum_k exp(offset_k + power_k log_value_s - rate_k value_s)."""
-    return _forward(log_values, offset, power, rate)[0]
+    return mean_log_sum_exp_with_derivatives(log_values, offset, power, rate)[0]
 
 
 _Sums = tuple[Array, Array, Array, Array]
 
 
-def _forward(
+def mean_log_sum_exp_with_derivatives(
     log_values: Array, offset: Array, power: Array, rate: Array
 ) -> tuple[Array, tuple[Array, ...]]:
-    """Return the mean and its derivatives, those by `power` and `rate` unreduced."""
+    """Return the mean and its derivatives, those by `power` and `rate` unreduced.
+
+    The derivatives, which have the order of the arguments, are sums over samples.
+    """
     coefficients = jnp.stack([jnp.ones_like(power), power, rate], axis=1)
 
     def add_sample(sums: _Sums, log_value: Array) -> tuple[_Sums, Array]:
@@ -98,4 +101,4 @@ def _backward(
     )
 
 
-_mean_log_sum_exp.defvjp(_forward, _backward)
+_mean_log_sum_exp.defvjp(mean_log_sum_exp_with_derivatives, _backward)

@@ -10,22 +10,20 @@ import jax.numpy as jnp
 
 from betanll import losses
 from betanll.objectives._base import Array, Parameters, objective
-from betanll.objectives._gamma_sampler import log_gamma_samples
+from betanll.objectives._expected_prior import expected_log_prior
 from betanll.objectives._heads import gamma_heads
-from betanll.objectives._mixture_prior import mean_log_prior
 from betanll.objectives._student_t import GammaPrecision
 
 N_SAMPLES = 20
 _VBEM_GRID = (0.05, 0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0)
 _N_COMPONENTS = 100
-# Samples of the precision below the smallest normal float32 count as that.
-_MIN_LOG_VALUE = -87.0
 
 
 class _Variational(GammaPrecision):
     """Evidence lower bound; the fourth head gives the logits of the prior's mixture."""
 
     is_stochastic = True
+    n_predictive = 3
     n_components: int
 
     @property
@@ -49,12 +47,10 @@ class _Variational(GammaPrecision):
     ) -> Array:
         """Return the elementwise bound; prior arrays are ``(D, n_components)``."""
         mean, shape, rate, logits = parameters
-        log_values = log_gamma_samples(key, shape, N_SAMPLES) - jnp.log(rate)[None]
-        log_prior = mean_log_prior(
-            jnp.maximum(log_values, _MIN_LOG_VALUE).swapaxes(0, 1),
-            jax.nn.log_softmax(logits, axis=0).swapaxes(0, 1),
-            prior_shape,
-            prior_rate,
+        log_prior = expected_log_prior(
+            *(shape, rate, logits, prior_shape, prior_rate),
+            n_samples=N_SAMPLES,
+            key=key,
         )
         kl = -losses.gamma_entropy(shape, rate) - log_prior
         return kl - losses.expected_gaussian_log_prob(mean, shape, rate, target)

@@ -104,7 +104,8 @@ class PackedData:
     `rows` is ``(capacity, n_inputs + n_targets + n_weights)``: the samples, then zeros.
     Training samples begin with row `first`; the validation samples follow, and where
     the samples end, both go on with row 0. The capacity depends on their total alone,
-    so that a refit on all samples runs the program of the search before it.
+    so that a refit on all samples runs the program of the search before it. Without
+    targets, the inputs are what the network is to reconstruct.
     """
 
     rows: jax.Array

@@ -37,9 +37,7 @@ class Net(Protocol):
     @property
     def n_inputs(self) -> int: ...
     def init(self, head_sizes: tuple[int, ...], *, key: jax.Array) -> Any: ...
-    def apply(
-        self, params: Any, inputs: jax.Array, *, n_detached: int = 0
-    ) -> jax.Array: ...
+    def apply(self, params: Any, inputs: Any, *, n_detached: int = 0) -> Any: ...
     def features(self, params: Any, inputs: jax.Array) -> jax.Array: ...
 
 
@@ -51,6 +49,8 @@ class Program(NamedTuple):
     batch_capacity: int
     validation_chunk: int
     n_snapshots: int = 0
+    #: Without targets in the data, the inputs are to be reconstructed.
+    has_targets: bool = True
 
 
 class Sizes(NamedTuple):
@@ -110,11 +110,13 @@ class Record(NamedTuple):
 
 def _split(program: Program, samples: jax.Array) -> tuple[jax.Array, ...]:
     """Return inputs, targets and weights of samples with features first."""
-    n_inputs, n_targets = program.net.n_inputs, program.n_targets
+    n_inputs = program.net.n_inputs
+    first_target = n_inputs if program.has_targets else 0
+    first_weight = first_target + program.n_targets
     return (
         samples[:n_inputs],
-        samples[n_inputs : n_inputs + n_targets],
-        samples[n_inputs + n_targets :],
+        samples[first_target:first_weight],
+        samples[first_weight:],
     )
 
 
@@ -226,9 +228,9 @@ def _run(
         gathered = data.at[rows].get(mode="promise_in_bounds")
         return jax.lax.optimization_barrier(gathered).T
 
-    def raw_outputs(net_params: Any, inputs: jax.Array) -> jax.Array:
-        raw = program.net.apply(net_params, inputs, n_detached=n_detached)
-        return raw.reshape(-1, program.n_targets, inputs.shape[1])
+    def raw_outputs(net_params: Any, inputs: Any) -> Any:
+        outputs = program.net.apply(net_params, inputs, n_detached=n_detached)
+        return objective.arrange(outputs)
 
     def batch_loss(
         params: jax.Array, batch: jax.Array, progress: jax.Array, key: jax.Array
@@ -301,7 +303,8 @@ def _run(
             places = n_train + i * chunk + jnp.arange(chunk)
             inputs, target, weight = _split(program, samples(places))
             weight = weight * (places < n_samples).astype(data.dtype)[None]
-            parameters = objective.parameters(raw_outputs(net_params, inputs))
+            forward = partial(raw_outputs, net_params)
+            parameters = objective.parameters_at(forward, inputs)
             nll = weight * objective.nll(parameters, target)
             error = objective.mean(parameters) - target
             square = weight * error * error

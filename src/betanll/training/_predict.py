@@ -23,10 +23,10 @@ CHUNK = SIZES[-1]
 def _parameters(
     net: Any, objective: Objective, params: Any, inputs: jax.Array
 ) -> tuple[jax.Array, ...]:
-    raw = net.apply(params, inputs.T)
-    return objective.parameters(
-        raw.reshape(objective.n_parameters, -1, inputs.shape[0])
-    )
+    def forward(inputs: Any) -> Any:
+        return objective.arrange(net.apply(params, inputs))
+
+    return objective.parameters_at(forward, inputs.T)
 
 
 def predict_parameters(

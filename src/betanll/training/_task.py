@@ -38,7 +38,7 @@ class FitTask:
 
     Parameters
     ----------
-    net : MLP
+    net : MLP or Autoencoder
         The network; its `n_inputs` must equal the number of columns of `x`.
     objective : Objective or str
         What to train, for example ``BetaNLL(0.5)`` or ``"student-t"``.
@@ -185,10 +185,11 @@ def prepare(task: FitTask, shared: SharedData | None = None) -> PreparedFit:
     is_full = batch_size == n_train
     program = _loop.Program(
         net=task.net,
-        n_targets=packed.n_targets,
+        n_targets=packed.n_targets or packed.n_inputs,
         batch_capacity=bucket(batch_size) if is_full else -(-batch_size // 8) * 8,
         validation_chunk=validation_chunk(n),
         n_snapshots=len(snapshots),
+        has_targets=packed.n_targets > 0,
     )
     max_epochs = task.max_epochs
     return PreparedFit(
