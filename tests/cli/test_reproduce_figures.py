@@ -4,10 +4,10 @@ import pytest
 
 from betanll.cli import reproduce
 from betanll.experiments import Method, figure_tasks
-from betanll.experiments._dynamics_artefacts import NEEDS
-from betanll.experiments._figures import FIGURES
+from betanll.experiments._families import FAMILIES
 from betanll.experiments._render import TITLES
 from betanll.experiments._uci import uci_tasks
+from betanll.experiments._uci_artefacts import UCITables
 from betanll.sweeps import Store, SweepReport
 
 FIG7 = ("reproduce", "fig7", "--preset", "smoke")
@@ -41,9 +41,9 @@ def row_of(task):
 
 
 def test_names_are_those_of_the_library():
-    assert tuple(FIGURES) == reproduce._SINE
-    assert sorted(TITLES) == sorted(reproduce._UCI)
-    assert tuple(NEEDS) == reproduce._DYNAMICS
+    names = [name for family in FAMILIES for name in family.artefacts]
+    assert tuple(names) == reproduce.ARTEFACTS
+    assert sorted(TITLES) == sorted(UCITables.artefacts)
 
 
 def test_figures_without_any_data(run, sweep, tmp_path):

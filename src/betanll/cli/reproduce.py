@@ -11,17 +11,17 @@ import click
 from betanll.cli._options import objective_and_beta
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from betanll.experiments import Method
+    from betanll.experiments._family import Family, Request
     from betanll.sweeps import Store, Task
 
 # Spelt out, because --help must not import JAX; a test compares it with the library.
-_UCI = ("table1", "tableS1", "tableS2")
-_DYNAMICS = ("table2", "tableS7", "fig6", "fig9", "figS4")
-_SINE = (
+ARTEFACTS = (
+    *("table1", "tableS1", "tableS2"),
     *("fig1", "fig2", "fig3", "fig4", "fig5", "fig7", "fig8"),
     *("figS1", "figS2", "figS3"),
+    *("table2", "tableS7", "fig6", "fig9", "figS4"),
+    *("tableS3", "table3-vae", "figS5"),
 )
 
 
@@ -42,7 +42,7 @@ def _number(text: str) -> float:
     "artefacts",
     nargs=-1,
     required=True,
-    type=click.Choice([*_UCI, *_SINE, *_DYNAMICS]),
+    type=click.Choice(ARTEFACTS),
     metavar="ARTEFACT...",
 )
 @click.option(
@@ -67,7 +67,7 @@ def _number(text: str) -> float:
     "datasets",
     multiple=True,
     metavar="NAME",
-    help="For tables and fig9: UCI set, object-slide or fetch-pick-and-place. May be "
+    help="UCI set, object-slide, fetch-pick-and-place, mnist or fashion-mnist; may be "
     "repeated.  [default: all]",
 )
 @click.option(
@@ -123,40 +123,22 @@ def command(
     """Compute tables and figures of the paper.
 
     UCI sets: table1, tableS1, tableS2. Sine: fig1, fig2, fig3, fig4, fig5, fig7, fig8,
-    figS1, figS2, figS3. Dynamics models: table2, tableS7, fig6, fig9, figS4. Results
-    are stored one by one. The same command goes on where it stopped.
+    figS1, figS2, figS3. Dynamics models: table2, tableS7, fig6, fig9, figS4.
+    Autoencoders: tableS3, table3-vae, figS5. Results are stored one by one. The same
+    command goes on where it stopped.
     """
     from betanll._files import check_writable
-    from betanll.experiments import figure_tasks, write_figures, write_tables
-    from betanll.experiments._dynamics_artefacts import (
-        dynamics_final_tasks,
-        dynamics_search_tasks,
-        write_dynamics,
-    )
-    from betanll.experiments._uci import uci_tasks
     from betanll.sweeps import Store
 
-    uci, sine, dynamics = (
-        [name for name in dict.fromkeys(artefacts) if name in family]
-        for family in (_UCI, _SINE, _DYNAMICS)
-    )
-    if not uci and not dynamics:
-        _refuse_options_of_tables(methods, datasets, data_dir)
-    uci_sets, simulated = _chosen_datasets(datasets, uci, dynamics)
-    check_writable(out)
     if data_dir is not None:
         # Workers inherit it; where the data is does not belong to a task.
         os.environ["BETANLL_DATA"] = str(data_dir.resolve())
-    restriction: dict[str, Any] = {"datasets": simulated}
-    if methods:
-        restriction["methods"] = _methods(methods)
-    of_dynamics = dynamics_search_tasks(dynamics, preset, **restriction)
-    of_uci = []
-    if uci:
-        of_uci = uci_tasks(preset, methods=_methods(methods), datasets=uci_sets)
+    requests = _requests(artefacts, preset, methods, datasets, data_dir)
+    check_writable(out)
     if not stored_only:
-        _check_data(uci_sets if uci else [], of_dynamics)
-    tasks = list(dict.fromkeys([*of_uci, *figure_tasks(sine, preset), *of_dynamics]))
+        for family, request in requests:
+            family.check_data(request)
+    tasks = [task for family, request in requests for task in family.tasks(request)]
     with Store(out / "sweep.db") as store:
         if imported is not None:
             click.echo(f"{store.import_csv(imported)} new results from {imported}")
@@ -165,31 +147,67 @@ def command(
         try:
             if not stored_only:
                 _run(tasks, store, workers, scheduler)
-            # What is tested is chosen by the trainings before.
-            final = dynamics_final_tasks(dynamics, preset, store, **restriction)
-            if final and not stored_only:
-                click.echo("The best configurations, with further seeds:")
-                _run(final, store, workers, scheduler)
-            tasks = [*tasks, *final]
+            further = [
+                task
+                for family, request in requests
+                for task in family.further_tasks(request, store)
+            ]
+            if further and not stored_only:
+                click.echo("Further trainings, chosen by these:")
+                _run(further, store, workers, scheduler)
         finally:
             if exported is not None:
                 store.export_csv(exported)
-        paths = []
-        if uci:
-            runs = _write_runs(store, of_uci, out / "runs.csv")
-            paths += [out / "runs.csv", *write_tables(runs, out, uci, preset=preset)]
-        if sine:
-            paths += write_figures(store, out, sine, preset=preset)
-        if dynamics:
-            paths += write_dynamics(store, out, dynamics, preset=preset, **restriction)
-        n_done = len(store.done() & {task.key for task in tasks})
-    if n_done < len(tasks):
-        click.echo(f"{n_done} of {len(tasks)} tasks have results.")
+        paths = [
+            path
+            for family, request in requests
+            for path in family.write(request, store, out)
+        ]
+        keys = {task.key for task in [*tasks, *further]}
+        n_done = len(store.done() & keys)
+    if n_done < len(keys):
+        click.echo(f"{n_done} of {len(keys)} tasks have results.")
     for path in paths:
         click.echo(str(path))
 
 
-def _refuse_options_of_tables(methods: Any, datasets: Any, data_dir: Any) -> None:
+def _requests(
+    artefacts: tuple[str, ...],
+    preset: str,
+    methods: tuple[tuple[str, float | None], ...],
+    datasets: tuple[str, ...],
+    data_dir: Path | None,
+) -> list[tuple[Family, Request]]:
+    """Return what is asked of each family, or refuse what concerns none."""
+    from betanll.experiments._families import FAMILIES
+    from betanll.experiments._family import Request
+
+    asked = [f for f in FAMILIES if any(name in f.artefacts for name in artefacts)]
+    offered = [name for family in asked for name in family.datasets]
+    if not offered:
+        _refuse_restrictions(methods, datasets, data_dir)
+    for name in datasets:
+        if name not in offered:
+            raise click.UsageError(
+                f"--dataset must be among {', '.join(offered)}, got {name!r}"
+            )
+    requests = []
+    for family in asked:
+        mine = [name for name in dict.fromkeys(artefacts) if name in family.artefacts]
+        chosen = [name for name in dict.fromkeys(datasets) if name in family.datasets]
+        if datasets and family.datasets and not chosen:
+            raise click.UsageError(
+                f"{', '.join(mine)} needs a --dataset among "
+                f"{', '.join(family.datasets)}"
+            )
+        wanted = _methods(methods) if methods else None
+        requests.append(
+            (family, Request(mine, preset, chosen or family.datasets, wanted))
+        )
+    return requests
+
+
+def _refuse_restrictions(methods: Any, datasets: Any, data_dir: Any) -> None:
     given = {"--method": methods, "--dataset": datasets, "--data-dir": data_dir}
     names = [name for name, value in given.items() if value]
     if names:
@@ -197,43 +215,6 @@ def _refuse_options_of_tables(methods: Any, datasets: Any, data_dir: Any) -> Non
         raise click.UsageError(
             f"{' and '.join(names)} {concern} none of the figures that are asked for."
         )
-
-
-def _chosen_datasets(
-    given: tuple[str, ...], uci: list[str], dynamics: list[str]
-) -> tuple[list[str], list[str]]:
-    """Return the UCI sets and the simulated ones."""
-    from betanll.datasets import UCI_NAMES
-    from betanll.experiments._paper_dynamics import DATASETS
-
-    names = list(dict.fromkeys(given))
-    offered = [*(UCI_NAMES if uci else ()), *(DATASETS if dynamics else ())]
-    for name in names:
-        if name not in offered:
-            raise click.UsageError(
-                f"--dataset must be among {', '.join(offered)}, got {name!r}"
-            )
-    for family, known in ((uci, UCI_NAMES), (dynamics, DATASETS)):
-        if family and names and not any(name in known for name in names):
-            raise click.UsageError(
-                f"{', '.join(family)} needs a --dataset among {', '.join(known)}"
-            )
-    return (
-        [name for name in names or UCI_NAMES if name in UCI_NAMES],
-        [name for name in names or DATASETS if name in DATASETS],
-    )
-
-
-def _check_data(uci_sets: Iterable[str], of_dynamics: Iterable[Task]) -> None:
-    """Refuse data that is not here before anything is trained."""
-    from betanll.datasets import data_directory, load_uci
-    from betanll.dynamics._fetch_files import complete_shards
-    from betanll.experiments._paper_dynamics import FETCH
-
-    for name in uci_sets:
-        load_uci(name)
-    if any(dict(task.settings)["dataset"] == FETCH for task in of_dynamics):
-        complete_shards(data_directory() / FETCH)
 
 
 def _run(
@@ -274,8 +255,6 @@ def _methods(chosen: tuple[tuple[str, float | None], ...]) -> list[Method]:
     from betanll.experiments import Method
     from betanll.experiments._paper import METHODS
 
-    if not chosen:
-        return list(METHODS)
     methods: dict[Method, None] = {}
     for name, beta in chosen:
         if name == "nll":
@@ -285,18 +264,3 @@ def _methods(chosen: tuple[tuple[str, float | None], ...]) -> list[Method]:
         else:
             methods[Method(name, beta)] = None
     return list(methods)
-
-
-def _write_runs(store: Store, tasks: list[Task], path: Path) -> Any:
-    """Write the results of the tasks and return them as they are read again."""
-    import pandas as pd
-
-    from betanll._files import written_atomically
-    from betanll.experiments import read_runs
-
-    rows = store.rows(tasks)
-    if not rows:
-        raise ValueError("no task has a result, so there is no table to write")
-    with written_atomically(path) as temporary:
-        pd.DataFrame(rows).to_csv(temporary, index=False, float_format="%.10g")
-    return read_runs(path)

@@ -1,14 +1,16 @@
-"""Which trainings the tables and figures of the dynamics models need."""
+"""Tables and figures of the dynamics models on the command line."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from betanll.datasets import data_directory
 from betanll.experiments._dynamics import CONTROL, final_tasks, search_tasks
+from betanll.experiments._family import Family, Request
+from betanll.experiments._figures import drawn_files, write_artefacts
 from betanll.experiments._paper import METHODS, Method
 from betanll.experiments._paper_dynamics import DATASETS, FETCH, OBJECT_SLIDE
 from betanll.sweeps import Store, Task
@@ -33,100 +35,81 @@ NEEDS = {
 }
 
 
-def dynamics_search_tasks(
-    artefacts: Iterable[str],
-    preset: str,
-    *,
-    methods: Sequence[Method] = (*METHODS, CONTROL),
-    datasets: Sequence[str] = DATASETS,
-) -> list[Task]:
-    """Return the trainings of the grid behind artefacts, each once.
+class DynamicsModels(Family):
+    """A search in a grid, then the best of it with further seeds.
 
-    Parameters
-    ----------
-    artefacts : iterable of str
-        Among ``table2 tableS7 fig6 fig9 figS4``.
-    preset : {"smoke", "laptop", "paper"}
-    methods, datasets : sequences
-        What tables and figure 9 are restricted to; a figure of certain methods has
-        those in any case.
-
-    Examples
-    --------
-    >>> len(dynamics_search_tasks(["fig6"], "paper"))
-    288
+    A figure of certain methods has those whatever the request is restricted to.
     """
-    tasks = []
-    for name in artefacts:
-        need = NEEDS[name]
-        tasks += search_tasks(
-            preset,
-            methods=need.methods or methods,
-            datasets=[dataset for dataset in need.datasets if dataset in datasets],
+
+    artefacts = tuple(NEEDS)
+    datasets = DATASETS
+
+    def check_data(self, request: Request) -> None:
+        from betanll.dynamics._fetch_files import complete_shards
+
+        if any(_key(task)[0] == FETCH for task in self.tasks(request)):
+            complete_shards(data_directory() / FETCH)
+
+    def tasks(self, request: Request) -> list[Task]:
+        return _once(
+            task for name in request.artefacts for task in _search(name, request)
         )
-    return list(dict.fromkeys(tasks))
+
+    def further_tasks(self, request: Request, store: Store) -> list[Task]:
+        return _once(
+            task for name in request.artefacts for task in _final(name, request, store)
+        )
+
+    def write(self, request: Request, store: Store, folder: Path) -> list[Path]:
+        from betanll.experiments import _dynamics_figures
+        from betanll.experiments._dynamics_tables import TABLES, table_files
+
+        contents = {}
+        for name in request.artefacts:
+            tasks = [*_search(name, request), *_final(name, request, store)]
+            rows = store.rows(tasks)
+            if name in TABLES:
+                contents[name] = partial(table_files, name, rows, request.preset)
+            else:
+                draw = partial(getattr(_dynamics_figures, name), rows, request.preset)
+                contents[name] = partial(drawn_files, name, draw)
+        return write_artefacts(contents, folder)
 
 
-def dynamics_final_tasks(
-    artefacts: Iterable[str], preset: str, store: Store, **restriction: Any
-) -> list[Task]:
-    """Return the trainings to be tested, by what the search has found.
+def _search(name: str, request: Request) -> list[Task]:
+    need = NEEDS[name]
+    asked = (*METHODS, CONTROL) if request.methods is None else request.methods
+    return search_tasks(
+        request.preset,
+        methods=need.methods or asked,
+        datasets=[name for name in need.datasets if name in request.datasets],
+    )
+
+
+def _final(name: str, request: Request, store: Store) -> list[Task]:
+    """Return the trainings to be tested.
 
     A method whose grid is not complete yet is left out: its best configuration could
     still change.
     """
-    tasks = []
+    if not NEEDS[name].is_tested:
+        return []
     done = store.done()
-    for name in artefacts:
-        if not NEEDS[name].is_tested:
-            continue
-        grids: dict[tuple[Any, ...], list[Task]] = {}
-        for task in dynamics_search_tasks([name], preset, **restriction):
-            settings = dict(task.settings)
-            key = settings["dataset"], settings["method"], settings["beta"]
-            grids.setdefault(key, []).append(task)
-        for grid in grids.values():
-            if all(task.key in done for task in grid):
-                tasks += final_tasks(preset, store.rows(grid))
+    grids: dict[Any, list[Task]] = {}
+    for task in _search(name, request):
+        grids.setdefault(_key(task), []).append(task)
+    return [
+        task
+        for grid in grids.values()
+        if all(searched.key in done for searched in grid)
+        for task in final_tasks(request.preset, store.rows(grid))
+    ]
+
+
+def _key(task: Task) -> tuple[Any, ...]:
+    settings = dict(task.settings)
+    return settings["dataset"], settings["method"], settings["beta"]
+
+
+def _once(tasks: Iterable[Task]) -> list[Task]:
     return list(dict.fromkeys(tasks))
-
-
-def write_dynamics(
-    store: Store,
-    folder: str | os.PathLike[str],
-    artefacts: Sequence[str],
-    *,
-    preset: str,
-    **restriction: Any,
-) -> list[Path]:
-    """Write tables and figures of the dynamics models from stored results.
-
-    Raises
-    ------
-    ValueError
-        If a table or figure lacks results, or a training that it shows diverged; the
-        others are written.
-    """
-    from betanll.experiments import _dynamics_figures
-    from betanll.experiments._drawing import NothingToDraw
-    from betanll.experiments._dynamics_tables import TABLES, table_files
-    from betanll.experiments._figures import drawn_files, write_files
-
-    contents: dict[str, bytes] = {}
-    failures = []
-    for name in artefacts:
-        tasks = dynamics_search_tasks([name], preset, **restriction)
-        tasks += dynamics_final_tasks([name], preset, store, **restriction)
-        rows = store.rows(tasks)
-        try:
-            if name in TABLES:
-                contents |= table_files(name, rows, preset)
-            else:
-                draw = partial(getattr(_dynamics_figures, name), rows, preset)
-                contents |= drawn_files(name, draw)
-        except NothingToDraw as error:
-            failures.append(f"{name} cannot be written: {error}")
-    paths = write_files(folder, contents)
-    if failures:
-        raise ValueError("; ".join(failures))
-    return paths

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from betanll.experiments._comparison import (
@@ -25,7 +24,7 @@ from betanll.experiments._dynamics import (
     best_configurations,
     configurations,
 )
-from betanll.experiments._paper import METHODS, Method, Metric
+from betanll.experiments._paper import METHODS, Metric
 from betanll.experiments._paper_dynamics import (
     DATASETS,
     FETCH,
@@ -35,7 +34,8 @@ from betanll.experiments._paper_dynamics import (
     paper_best,
     paper_cells,
 )
-from betanll.experiments._uci_tables import Cell, count_agreement, mean_and_std
+from betanll.experiments._runs import cells_of_runs, in_order
+from betanll.experiments._uci_tables import Cell, count_agreement
 
 TABLES = ("table2", "tableS7")
 NAMES = {OBJECT_SLIDE: "ObjectSlide", FETCH: "Fetch-PickAndPlace"}
@@ -45,7 +45,8 @@ SUBSTITUTE = (
     "the methods rank."
 )
 _METRICS: dict[Metric, str] = {"rmse": "RMSE", "ll": "Log-likelihood"}
-_COLUMNS: dict[Metric, str] = {"rmse": "rmse", "ll": "log_likelihood"}
+#: All datasets with their methods, as the tables have them.
+KNOWN = [(dataset, method) for dataset in DATASETS for method in (*METHODS, CONTROL)]
 #: Decimals that the paper prints.
 _DIGITS: dict[tuple[str, Metric], int] = {
     (OBJECT_SLIDE, "rmse"): 4,
@@ -82,64 +83,23 @@ def compare_dynamics(rows: Iterable[dict[str, Any]]) -> list[Cell]:
     The recordings behind the Fetch cells of the paper are others, so that these have
     nothing to agree with.
     """
-    groups: dict[_Key, list[dict[str, Any]]] = {}
-    for row in rows:
-        if row["kind"] == "final":
-            groups.setdefault(_key(row), []).append(row)
-    cells = []
-    for (dataset, method), runs in sorted(groups.items(), key=_place):
-        for metric, column in _COLUMNS.items():
-            if metric == "ll" and method.name == "mse":
-                continue
-            values = [run.get(column) for run in runs]
-            numbers = np.array([math.nan if v is None else v for v in values])
-            mean, std = mean_and_std(numbers)
-            paper = paper_cells(metric).get((dataset, method))
-            cells.append(
-                Cell(
-                    metric=metric,
-                    dataset=dataset,
-                    method=method,
-                    n_splits=len(runs),
-                    mean=mean,
-                    std=std,
-                    mark="",
-                    paper=paper if dataset == OBJECT_SLIDE else None,
-                )
-            )
-    return cells
+    final = [row for row in rows if row["kind"] == "final"]
+    cells = cells_of_runs(final, paper_cells, known=KNOWN)
+    return [
+        replace(cell, paper=None) if cell.dataset == FETCH else cell for cell in cells
+    ]
 
 
-_Key = tuple[str, Method]
 _Lines = list[dict[str, Any]]
-
-
-def _key(row: dict[str, Any]) -> _Key:
-    return row["dataset"], Method(row["method"], row["beta"])
-
-
-def _place(item: tuple[_Key, Any]) -> tuple[int, int, str]:
-    """Return what sorts by dataset and method as in the paper, others last."""
-    (dataset, method), _ = item
-    known = [*METHODS, CONTROL]
-    place = known.index(method) if method in known else len(known)
-    return DATASETS.index(dataset), place, f"{method.name} {method.beta}"
 
 
 def _results(rows: _Lines, preset: str) -> tuple[_Lines, Page]:
     """Return Table 2: a line for each training, and the page."""
-    final = [(_key(row), row) for row in rows if row["kind"] == "final"]
-    final.sort(key=lambda item: (_place(item), item[1]["seed"]))
+    final = [row for row in rows if row["kind"] == "final"]
+    names = ("method", "beta", "seed", "rmse", "log_likelihood")
     lines = [
-        {
-            "task": dataset,
-            "method": method.name,
-            "beta": method.beta,
-            "seed": row["seed"],
-            "rmse": row.get("rmse"),
-            "log_likelihood": row.get("log_likelihood"),
-        }
-        for (dataset, method), row in final
+        {"task": row["dataset"], **{name: row.get(name) for name in names}}
+        for row in in_order(final, KNOWN)
     ]
     cells = compare_dynamics(rows)
     shown = [name for name in DATASETS if any(cell.dataset == name for cell in cells)]
@@ -194,7 +154,7 @@ def _line(cell: Cell) -> list[str]:
 
 def _configurations(rows: _Lines, preset: str) -> tuple[_Lines, Page]:
     """Return Table S7: a line for each best configuration, and the page."""
-    best = dict(sorted(best_configurations(rows).items(), key=_place))
+    best = best_configurations(in_order(rows, KNOWN))
     lines = []
     shown: dict[str, list[list[str]]] = {}
     for (dataset, method), ours in best.items():

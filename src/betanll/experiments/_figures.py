@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from betanll._files import written_atomically
+from betanll.experiments._family import Family, Request
 from betanll.experiments._sine import curve_tasks, first_nll_task, further_nll_tasks
 from betanll.experiments._sine_grid import grid_tasks, optimizer_tasks
 from betanll.experiments._sine_heteroscedastic import heteroscedastic_tasks
@@ -36,6 +37,21 @@ FIGURES = {
     "figS2": _Artefact(optimizer_tasks, "_sine_grid_figures"),
     "figS3": _Artefact(grid_tasks, "_sine_grid_figures"),
 }
+
+
+class SineFigures(Family):
+    """Figures of trainings on the sine."""
+
+    artefacts = tuple(FIGURES)
+
+    def check_data(self, request: Request) -> None:
+        """Everything is drawn from seeds."""
+
+    def tasks(self, request: Request) -> list[Task]:
+        return figure_tasks(request.artefacts, request.preset)
+
+    def write(self, request: Request, store: Store, folder: Path) -> list[Path]:
+        return write_figures(store, folder, request.artefacts, preset=request.preset)
 
 
 def figure_tasks(artefacts: Iterable[str], preset: str) -> list[Task]:
@@ -152,6 +168,33 @@ def drawn_files(name: str, draw: Callable[[], Drawing]) -> dict[str, bytes]:
         text = table.to_csv(index=False, float_format="%.6g", lineterminator="\n")
         files[f"{name}{end}.csv"] = text.encode()
     return files
+
+
+def write_artefacts(
+    contents: Mapping[str, Callable[[], dict[str, bytes]]],
+    folder: str | os.PathLike[str],
+) -> list[Path]:
+    """Write the files of tables and figures, which are worked out before.
+
+    Raises
+    ------
+    ValueError
+        If some lack results, or a training that they show diverged; the others are
+        written.
+    """
+    from betanll.experiments._drawing import NothingToDraw
+
+    files: dict[str, bytes] = {}
+    failures = []
+    for name, content in contents.items():
+        try:
+            files |= content()
+        except NothingToDraw as error:
+            failures.append(f"{name} cannot be written: {error}")
+    paths = write_files(folder, files)
+    if failures:
+        raise ValueError("; ".join(failures))
+    return paths
 
 
 def write_files(

@@ -22,9 +22,11 @@ _LABELS = {
     "vbem": "VBEM",
     "vbem-star": "VBEM*",
     "student-t-floored": "Student-t, floored",
+    "fixed-variance": "Fixed variance",
+    "mm-averaged": "Moment matching, pixels averaged",
 }
-#: Of no table of the paper.
-_FURTHER = ("student-t-floored",)
+#: Of none of the tables that compare all methods.
+_FURTHER = ("student-t-floored", "fixed-variance", "mm-averaged")
 
 
 class Method(NamedTuple):

@@ -1,0 +1,54 @@
+"""Tables and the figure of the variational autoencoders on the command line."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from betanll.datasets import load_images
+from betanll.experiments._family import Family, Request
+from betanll.experiments._figures import drawn_files, write_artefacts
+from betanll.experiments._paper import Method
+from betanll.experiments._paper_vae import DATASETS, ROWS, SELECTED
+from betanll.experiments._vae import AVERAGED, vae_tasks
+from betanll.sweeps import Store, Task
+
+
+class Autoencoders(Family):
+    """Tables S3 and 3, and figure S5, all of the same trainings."""
+
+    artefacts = ("tableS3", "table3-vae", "figS5")
+    datasets = DATASETS
+
+    def check_data(self, request: Request) -> None:
+        for name in request.datasets:
+            load_images(name)
+
+    def tasks(self, request: Request) -> list[Task]:
+        wanted = (self._tasks(name, request) for name in request.artefacts)
+        return list(dict.fromkeys(task for tasks in wanted for task in tasks))
+
+    def write(self, request: Request, store: Store, folder: Path) -> list[Path]:
+        from betanll.experiments._vae_figures import figS5
+        from betanll.experiments._vae_tables import TABLES, table_files
+
+        contents = {}
+        for name in request.artefacts:
+            rows = store.rows(self._tasks(name, request))
+            if name in TABLES:
+                contents[name] = partial(table_files, name, rows, request.preset)
+            else:
+                draw = partial(figS5, rows, request.preset)
+                contents[name] = partial(drawn_files, name, draw)
+        return write_artefacts(contents, folder)
+
+    def _tasks(self, name: str, request: Request) -> list[Task]:
+        methods: dict[str, tuple[Method, ...]] = {
+            "tableS3": (*ROWS, AVERAGED),
+            "table3-vae": SELECTED,
+            "figS5": tuple(m for m in SELECTED if m.name == "beta-nll"),
+        }
+        chosen = methods[name]
+        if request.methods is not None and name != "figS5":
+            chosen = tuple(request.methods)
+        return vae_tasks(request.preset, methods=chosen, datasets=request.datasets)

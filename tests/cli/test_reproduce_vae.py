@@ -1,0 +1,73 @@
+"""Tables and the figure of the autoencoders on the command line."""
+
+import pandas as pd
+import pytest
+
+from betanll.experiments import Method
+from betanll.experiments._paper_vae import SELECTED
+from betanll.experiments._vae import vae_tasks
+from betanll.sweeps import SweepReport
+
+
+@pytest.fixture(autouse=True)
+def _data(data_dir, monkeypatch):
+    monkeypatch.setenv("BETANLL_DATA", str(data_dir))
+
+
+@pytest.fixture
+def sweep(monkeypatch):
+    """Replaces the engine; returns the lists of tasks."""
+    calls = []
+
+    def run_sweep(tasks, store, **options):
+        calls.append(tasks)
+        for task in tasks:
+            store.add_result(task, [row_of(task)], seconds=0.1)
+        return SweepReport(len(tasks), 0, 0, 0, 1.0)
+
+    monkeypatch.setattr("betanll.sweeps.run_sweep", run_sweep)
+    return calls
+
+
+def row_of(task):
+    scores = {"rmse": 0.2, "log_likelihood": 2000.0, "n_epochs": 3}
+    return {"kind": "result", **dict(task.settings), **scores, "is_collapsed": False}
+
+
+def test_tables_are_written(run, sweep, tmp_path):
+    command = ("reproduce", "tableS3", "table3-vae", "--preset", "smoke")
+    outcome = run(*command, "--dataset", "mnist", "--out", tmp_path)
+    assert outcome.code == 0, outcome
+    (tasks,) = sweep
+    assert tasks == vae_tasks("smoke", datasets=["mnist"])
+    assert len(pd.read_csv(tmp_path / "tableS3.csv")) == 13 * 2
+    assert len(pd.read_csv(tmp_path / "table3-vae.csv")) == len(SELECTED) * 2
+    for end in ("csv", "md", "html"):
+        assert str(tmp_path / f"table3-vae.{end}") in outcome.out
+
+
+def test_methods_can_be_chosen(run, sweep, tmp_path):
+    options = ("--preset", "smoke", "--method", "nll", "--out", tmp_path)
+    assert run("reproduce", "tableS3", *options).code == 0
+    assert sweep == [vae_tasks("smoke", methods=[Method("beta-nll", 0.0)])]
+
+
+def test_bad_input_is_refused(refused, sweep, tmp_path, monkeypatch):
+    out = ("--out", tmp_path / "out")
+    message = "--dataset must be among mnist, fashion-mnist, got 'yacht'"
+    assert message in refused("reproduce", "tableS3", "--dataset", "yacht", *out)
+    monkeypatch.setenv("BETANLL_DATA", str(tmp_path / "nowhere"))
+    assert "is missing" in refused("reproduce", "figS5", *out)
+    assert not sweep
+
+
+def test_a_figure_without_pictures_is_told_and_the_table_is_written(
+    run, sweep, tmp_path
+):
+    outcome = run(
+        *("reproduce", "figS5", "table3-vae", "--preset", "smoke", "--out", tmp_path)
+    )
+    assert outcome.code == 2
+    message = "betanll: figS5 cannot be written: no training has pictures\n"
+    assert outcome.err == message
+    assert (tmp_path / "table3-vae.csv").is_file()
