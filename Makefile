@@ -64,7 +64,7 @@ $(CORE): pyproject.toml | $(BIN)/pip
 
 $(TEST): pyproject.toml | $(BIN)/pip
 	$(PIP) $(TORCH)
-	$(PIP) -e ".[dev,sweeps,data,parquet,torch,dynamics]"
+	$(PIP) -e ".[dev,sweeps,data,parquet,torch,dynamics,depth]"
 	@touch $(CORE) $@
 
 # On top of the test environment: the pages import its extras as well.

@@ -1,0 +1,79 @@
+"""Which images an update of the training takes, and their tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+#: Epoch and index of an image: what the randomness of its augmentation depends on.
+Key = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class BatchOrder:
+    """The images of every update, in parts that go through the network one by one.
+
+    The order follows from the seed and the epoch alone, so that a training can go on at
+    any update, and does not depend on how many processes share it: part ``k`` has the
+    same images whichever of them takes it.
+
+    Parameters
+    ----------
+    n_images : int
+    batch_size : int
+        Images of an update, at most `n_images`; those left over at the end of an epoch
+        wait for the next.
+    n_parts : int
+        Divides `batch_size`.
+    seed : int
+
+    Examples
+    --------
+    >>> order = BatchOrder(n_images=7, batch_size=4, n_parts=2, seed=0)
+    >>> order.updates_per_epoch
+    1
+    >>> order.parts(0)
+    [[(0, 4), (0, 6)], [(0, 2), (0, 1)]]
+    """
+
+    n_images: int
+    batch_size: int
+    n_parts: int
+    seed: int
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.batch_size <= self.n_images:
+            raise ValueError(
+                f"batch_size must lie between 1 and the {self.n_images} training "
+                f"images, got {self.batch_size}"
+            )
+        if self.batch_size % self.n_parts:
+            raise ValueError(
+                f"batch_size must be a multiple of {self.n_parts}, the number of "
+                "processes times the number of accumulated parts, "
+                f"got {self.batch_size}"
+            )
+
+    @property
+    def updates_per_epoch(self) -> int:
+        return self.n_images // self.batch_size
+
+    def parts(self, update: int) -> list[list[Key]]:
+        """Return the keys of the parts of an update, counted from 0."""
+        epoch, place = divmod(update, self.updates_per_epoch)
+        order = np.random.default_rng([self.seed, epoch]).permutation(self.n_images)
+        chosen = order[place * self.batch_size : (place + 1) * self.batch_size]
+        return [
+            [(epoch, int(index)) for index in part]
+            for part in np.split(chosen, self.n_parts)
+        ]
+
+    def parts_of(
+        self, rank: int, size: int, first: int, stop: int
+    ) -> Iterator[list[Key]]:
+        """Yield the parts of one of `size` processes, from one update to another."""
+        n_own = self.n_parts // size
+        for update in range(first, stop):
+            yield from self.parts(update)[rank * n_own : (rank + 1) * n_own]

@@ -1,0 +1,92 @@
+"""Trained weights of an EfficientNet, all of them or none."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from transformers import EfficientNetModel
+from transformers.utils import logging as transformers_logging
+
+#: What a classifier has beside the encoder.
+_NOT_ENCODER = ("classifier.", "pooler.")
+
+
+def load_encoder(source: str | Path) -> Any:
+    """Return the EfficientNetModel in a folder or on the Hugging Face hub.
+
+    transformers by itself fills in random numbers for weights that are missing or of
+    another shape; here they are refused.
+
+    Raises
+    ------
+    OSError, ValueError
+        As in :meth:`DepthNet.pretrained`.
+    """
+    loader: Any = EfficientNetModel
+    is_folder = Path(source).is_dir()
+    if isinstance(source, Path) and not is_folder:
+        raise FileNotFoundError(f"{source}: there is no such folder")
+    # Without it transformers would take its defaults.
+    if is_folder and not (Path(source) / "config.json").is_file():
+        raise FileNotFoundError(f"{source}: there is no config.json in this folder")
+    try:
+        with _silence():
+            model, report = loader.from_pretrained(
+                str(source),
+                use_safetensors=True,
+                local_files_only=is_folder,
+                output_loading_info=True,
+                # They are refused below, together with the missing ones.
+                ignore_mismatched_sizes=True,
+                # The published ones are for images of the size the weights were trained
+                # with, whose sides get odd on the way; multiples of 32 do not.
+                depthwise_padding=[],
+            )
+    # Besides OSError: whatever transformers, safetensors and json make of bad files.
+    except Exception as error:
+        if not is_folder and isinstance(error, OSError):
+            raise OSError(
+                f"{source}: no EfficientNet in safetensors is in a folder of this name "
+                "or could be downloaded from the Hugging Face hub"
+            ) from error
+        kind = OSError if isinstance(error, OSError) else ValueError
+        reason = " ".join(str(error).split())
+        raise kind(f"{source}: the weights cannot be read: {reason}") from error
+    unknown = [
+        key for key in report["unexpected_keys"] if not key.startswith(_NOT_ENCODER)
+    ]
+    n_wrong = sum(
+        map(len, (report["missing_keys"], report["mismatched_keys"], unknown))
+    )
+    if n_wrong:
+        raise ValueError(
+            f"{source}: the weights do not fit the configuration, {n_wrong} are "
+            "missing, unknown or of another shape"
+        )
+    return model
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """Let transformers and its hub neither log nor warn nor draw progress bars."""
+    loggers = [logging.getLogger(name) for name in ("transformers", "huggingface_hub")]
+    levels = [logger.level for logger in loggers]
+    bars: Any = transformers_logging
+    had_bars = bars.is_progress_bar_enabled()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            bars.disable_progress_bar()
+            for logger in loggers:
+                logger.setLevel(logging.CRITICAL + 1)
+            yield
+        finally:
+            for logger, level in zip(loggers, levels, strict=True):
+                logger.setLevel(level)
+            if had_bars:
+                bars.enable_progress_bar()

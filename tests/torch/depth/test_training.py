@@ -1,0 +1,253 @@
+"""Training: what it learns, and that a kill or a second process change nothing."""
+
+import csv
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+from betanll.torch.depth import (  # noqa: E402
+    DepthLoss,
+    TrainingSettings,
+    train_depth,
+)
+
+
+class OwnNetwork(torch.nn.Module):
+    """What a user may bring: two convolutions, half the resolution, a random gap."""
+
+    def __init__(self, norm=True, drop=0.2):
+        super().__init__()
+        self.features = torch.nn.Sequential(
+            torch.nn.Conv2d(3, 8, 2, stride=2),
+            torch.nn.BatchNorm2d(8) if norm else torch.nn.Identity(),
+            torch.nn.SiLU(),
+            torch.nn.Dropout2d(drop),
+        )
+        self.last = torch.nn.Conv2d(8, 2, 1)
+
+    def forward(self, image):
+        mean, z = self.last(self.features(image)).chunk(2, dim=1)
+        softplus = torch.nn.functional.softplus
+        return softplus(mean + 2), softplus(z) + 1e-3
+
+
+SETTINGS = {
+    "epochs": 3,
+    "batch_size": 4,
+    "learning_rate": 1e-2,
+    "max_gradient_norm": 1.0,
+    "validate_every": 4,
+}
+
+
+def network(seed=0, **changes):
+    torch.manual_seed(seed)
+    return OwnNetwork(**changes)
+
+
+def train(net, folder, pairs, *, loss=None, **changes):
+    """Train on 24 images, six updates an epoch."""
+    return train_depth(
+        net,
+        loss or DepthLoss("beta-nll", 0.5),
+        pairs(24),
+        pairs(8, seed=1),
+        folder,
+        settings=TrainingSettings(**{**SETTINGS, **changes}),
+        crop=False,
+    )
+
+
+def log_of(folder):
+    with (folder / "log.csv").open(newline="") as file:
+        return [
+            {name: text for name, text in line.items() if name != "seconds"}
+            for line in csv.DictReader(file)
+        ]
+
+
+def losses_of(folder):
+    return [float(line["loss"]) for line in log_of(folder)]
+
+
+def assert_same_weights(first, second):
+    states = first.state_dict(), second.state_dict()
+    for name, tensor in states[0].items():
+        assert torch.equal(tensor, states[1][name]), name
+
+
+@pytest.mark.parametrize(
+    ("name", "beta"),
+    [("beta-nll", 0.5), ("nll", None), ("mse", None), ("l1", None)],
+)
+def test_depth_is_learnt(tmp_path, bright_is_far, name, beta):
+    net = network(drop=0.0)
+    result = train(net, tmp_path, bright_is_far, loss=DepthLoss(name, beta), epochs=12)
+    # A constant has 0.87 at best, the standard deviation of U(1, 4). Half of that is
+    # within reach, all is not: half the resolution blurs the edges of the squares.
+    assert result.validation.rmse < 0.43
+    assert result.n_updates == 72
+
+
+def test_the_weights_with_the_least_relative_error_are_kept(tmp_path, bright_is_far):
+    net = network()
+    result = train(net, tmp_path, bright_is_far, epochs=6)
+    scores = {
+        int(line["update"]): float(line["rel"])
+        for line in log_of(tmp_path)
+        if line["rel"]
+    }
+    assert list(scores) == [4, 8, 12, 16, 20, 24, 28, 32, 36]
+    assert result.best_update == min(scores, key=scores.get)
+    assert result.validation.rel == min(scores.values())
+
+    from betanll.torch.depth import evaluate, mean_scores
+
+    again = mean_scores(evaluate(net, bright_is_far(8, seed=1), crop=False))
+    assert again.rel == pytest.approx(result.validation.rel, rel=1e-6)
+
+
+class Killed(BaseException):
+    pass
+
+
+class KilledAt(DepthLoss):
+    """A loss during whose computation the process ends."""
+
+    def __init__(self, call):
+        super().__init__("beta-nll", 0.5)
+        self.n_left = call
+
+    def forward(self, mean, variance, depth):
+        self.n_left -= 1
+        if not self.n_left:
+            raise Killed
+        return super().forward(mean, variance, depth)
+
+
+@pytest.mark.parametrize("call", [2, 4, 5, 11])
+def test_a_killed_training_goes_on_to_the_same_bits(tmp_path, bright_is_far, call):
+    undisturbed = network()
+    expected = train(undisturbed, tmp_path / "a", bright_is_far)
+    with pytest.raises(Killed):
+        train(network(), tmp_path / "b", bright_is_far, loss=KilledAt(call))
+    # Another start: all of it comes from the checkpoint, if there is one.
+    resumed = network(seed=0 if call <= 4 else 9)
+    assert train(resumed, tmp_path / "b", bright_is_far) == expected
+    assert_same_weights(resumed, undisturbed)
+    assert log_of(tmp_path / "b") == log_of(tmp_path / "a")
+
+
+def test_a_finished_training_is_not_repeated(tmp_path, bright_is_far):
+    first, second = network(), network(seed=5)
+    result = train(first, tmp_path, bright_is_far)
+    assert train(second, tmp_path, bright_is_far, loss=None) == result
+    assert_same_weights(first, second)
+
+
+def test_parts_of_an_update_add_up_to_the_whole(tmp_path, bright_is_far):
+    for name, n_accumulated in (("whole", 1), ("parts", 4)):
+        net = network(norm=False, drop=0.0)
+        train(net, tmp_path / name, bright_is_far, n_accumulated=n_accumulated)
+    expected = pytest.approx(losses_of(tmp_path / "whole"), rel=1e-4)
+    assert losses_of(tmp_path / "parts") == expected
+
+
+def test_the_gradient_is_cut_to_its_length(tmp_path, bright_is_far):
+    train(network(), tmp_path, bright_is_far, epochs=1, max_gradient_norm=1e-3)
+    norms = [float(line["gradient_norm"]) for line in log_of(tmp_path)]
+    assert min(norms) > 1e-3  # as they were before
+
+
+def test_bfloat16_stays_close_to_float32(tmp_path, bright_is_far):
+    for precision in ("float32", "bfloat16"):
+        train(network(), tmp_path / precision, bright_is_far, precision=precision)
+    # The first, before the paths part.
+    close, exact = (losses_of(tmp_path / name)[0] for name in ("bfloat16", "float32"))
+    assert close != exact
+    assert close == pytest.approx(exact, rel=0.02)
+
+
+def test_processes_that_read_ahead_change_nothing(tmp_path, bright_is_far):
+    for n_loaders in (0, 1):
+        train(network(), tmp_path / str(n_loaders), bright_is_far, n_loaders=n_loaders)
+    assert losses_of(tmp_path / "1") == losses_of(tmp_path / "0")
+
+
+@pytest.mark.parametrize(
+    "name", ["beta-nll", pytest.param("scale-invariant", marks=pytest.mark.cluster)]
+)
+def test_two_processes_do_what_one_does(tmp_path, bright_is_far, name):
+    loss = DepthLoss(name, 0.5 if name == "beta-nll" else None)
+    train(network(), tmp_path / "one", bright_is_far, loss=loss, n_accumulated=2)
+    code = f"""if True:
+        import sys
+        sys.path.insert(0, {str(Path(__file__).parent)!r})
+        from pathlib import Path
+        from conftest import BrightIsFar
+        from test_training import DepthLoss, network, train
+
+        loss = DepthLoss({name!r}, {loss.beta})
+        train(network(), Path({str(tmp_path / "two")!r}), BrightIsFar, loss=loss)
+        """
+    script = tmp_path / "script.py"
+    script.write_text(code)
+    torchrun = [sys.executable, "-m", "torch.distributed.run"]
+    finished = subprocess.run(
+        [*torchrun, "--standalone", "--nproc-per-node=2", str(script)],
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+    assert finished.returncode == 0, finished.stderr
+    one, two = losses_of(tmp_path / "one"), losses_of(tmp_path / "two")
+    assert len(two) == 18
+    assert two == pytest.approx(one, rel=1e-4)
+
+
+def test_a_loss_that_is_not_finite_stops_the_training(tmp_path, bright_is_far):
+    net = network()
+    with torch.no_grad():
+        net.last.bias.fill_(math.nan)
+    with pytest.raises(FloatingPointError, match="loss of update 1 is not a finite"):
+        train(net, tmp_path, bright_is_far)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"learning_rate": 1e-3}, r"checkpoint\.pt .* its learning_rate is 0\.01"),
+        (
+            {"loss": DepthLoss("mse")},
+            r"checkpoint\.pt .* its loss is beta-nll, not mse",
+        ),
+    ],
+)
+def test_a_checkpoint_of_another_training_is_refused(
+    tmp_path, bright_is_far, changes, message
+):
+    train(network(), tmp_path, bright_is_far)
+    with pytest.raises(ValueError, match=message):
+        train(network(), tmp_path, bright_is_far, **changes)
+
+
+def test_a_checkpoint_of_another_network_is_refused(tmp_path, bright_is_far):
+    train(network(), tmp_path, bright_is_far)
+    with pytest.raises(ValueError, match=r"checkpoint\.pt does not fit the network"):
+        train(network(norm=False), tmp_path, bright_is_far)
+
+
+def test_no_images_are_refused(tmp_path, bright_is_far):
+    with pytest.raises(ValueError, match="there are no training images"):
+        train(network(), tmp_path, lambda n, seed=0: bright_is_far(0 if n == 24 else n))
+    with pytest.raises(ValueError, match="there are no validation images"):
+        train(network(), tmp_path, lambda n, seed=0: bright_is_far(0 if n == 8 else n))
+    assert not list(tmp_path.iterdir())
