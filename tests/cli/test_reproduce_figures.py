@@ -78,10 +78,10 @@ def test_figures_and_tables_together(run, sweep, data_dir, tmp_path, monkeypatch
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--dataset", "yacht"], "--dataset concerns none of the figures"),
+        (["--dataset", "yacht"], "--dataset concerns nothing"),
         (
             ["--method", "mse", "--data-dir", "."],
-            "--method and --data-dir concern none",
+            "--method and --data-dir concern nothing",
         ),
     ],
 )

@@ -17,6 +17,7 @@ _COMMANDS = {
     "compare": "Objectives side by side on your data, cross-validated.",
     "data": "The paper's data sets: list, download, generate.",
     "demo": "The pitfall and the cure, and a fit, with a report to open.",
+    "depth": "Learn the depth of pixels from images, with its uncertainty.",
     "diagnose": "Does the likelihood starve points of your data? Which beta helps?",
     "fit": "Learn mean and spread from a table; writes a model and a report.",
     "reproduce": "Tables and figures of the paper, beside the paper's numbers.",

@@ -69,12 +69,12 @@ def fraction(text: str) -> float:
 
 
 def objective_and_beta(
-    text: str, read_beta: Callable[[str], Beta]
+    text: str, read_beta: Callable[[str], Beta], known: Sequence[str] = OBJECTIVES
 ) -> tuple[str, Beta | None]:
     """Read the name of an objective; beta may follow beta-nll after a colon."""
     name, colon, beta = text.partition(":")
-    if name not in OBJECTIVES:
-        raise click.BadParameter(f"{name!r} is not one of {', '.join(OBJECTIVES)}.")
+    if name not in known:
+        raise click.BadParameter(f"{name!r} is not one of {', '.join(known)}.")
     if not colon:
         return name, None
     if name != "beta-nll":

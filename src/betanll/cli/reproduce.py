@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from betanll.cli._options import objective_and_beta
+from betanll.cli._options import OBJECTIVES, objective_and_beta
 
 if TYPE_CHECKING:
     from betanll.experiments import Method
@@ -22,12 +22,15 @@ ARTEFACTS = (
     *("figS1", "figS2", "figS3"),
     *("table2", "tableS7", "fig6", "fig9", "figS4"),
     *("tableS3", "table3-vae", "figS5"),
+    *("tableS4", "table3-depth", "figS6"),
 )
+#: Losses of depth regression alone.
+DEPTH_LOSSES = ("l1", "scale-invariant")
 
 
 def _method(text: str) -> tuple[str, float | None]:
     """Read a method; its beta is a number here, for the paper has no other."""
-    return objective_and_beta(text, _number)
+    return objective_and_beta(text, _number, (*OBJECTIVES, *DEPTH_LOSSES))
 
 
 def _number(text: str) -> float:
@@ -48,10 +51,9 @@ def _number(text: str) -> float:
 @click.option(
     "--preset",
     type=click.Choice(["smoke", "laptop", "paper"]),
-    default="laptop",
-    show_default=True,
     help="smoke: tiny trainings; laptop: fewer splits and seeds, shorter trainings but "
-    "for the UCI tables; paper: everything.",
+    "for the UCI tables, synthetic scenes for depth; paper: everything.  [default: "
+    "laptop, with --nyu-dir paper]",
 )
 @click.option(
     "--method",
@@ -60,7 +62,8 @@ def _number(text: str) -> float:
     multiple=True,
     metavar="NAME",
     help="For tables and fig9: objective, such as mse or beta-nll:0.5; beta-nll alone "
-    "means the five of the paper. May be repeated.  [default: the twelve of the paper]",
+    "means the five of the paper; for depth also l1 and scale-invariant. May be "
+    "repeated.  [default: those of the paper]",
 )
 @click.option(
     "--dataset",
@@ -81,6 +84,11 @@ def _number(text: str) -> float:
     "--data-dir",
     type=click.Path(path_type=Path),
     help="Folder of the data.  [default: $BETANLL_DATA, else the user's cache]",
+)
+@click.option(
+    "--nyu-dir",
+    type=click.Path(path_type=Path),
+    help="Folder of NYU Depth V2, to learn depth from photographs.",
 )
 @click.option(
     "--workers",
@@ -108,11 +116,12 @@ def _number(text: str) -> float:
 )
 def command(
     artefacts: tuple[str, ...],
-    preset: str,
+    preset: str | None,
     methods: tuple[tuple[str, float | None], ...],
     datasets: tuple[str, ...],
     out: Path,
     data_dir: Path | None,
+    nyu_dir: Path | None,
     workers: int | None,
     scheduler: str | None,
     imported: Path | None,
@@ -124,8 +133,8 @@ def command(
 
     UCI sets: table1, tableS1, tableS2. Sine: fig1, fig2, fig3, fig4, fig5, fig7, fig8,
     figS1, figS2, figS3. Dynamics models: table2, tableS7, fig6, fig9, figS4.
-    Autoencoders: tableS3, table3-vae, figS5. Results are stored one by one. The same
-    command goes on where it stopped.
+    Autoencoders: tableS3, table3-vae, figS5. Depth: tableS4, table3-depth, figS6.
+    Results are stored one by one. The same command goes on where it stopped.
     """
     from betanll._files import check_writable
     from betanll.sweeps import Store
@@ -133,7 +142,9 @@ def command(
     if data_dir is not None:
         # Workers inherit it; where the data is does not belong to a task.
         os.environ["BETANLL_DATA"] = str(data_dir.resolve())
+    preset = preset or ("laptop" if nyu_dir is None else "paper")
     requests = _requests(artefacts, preset, methods, datasets, data_dir)
+    _tell_depth_models(requests, nyu_dir, out)
     check_writable(out)
     if not stored_only:
         for family, request in requests:
@@ -184,8 +195,13 @@ def _requests(
 
     asked = [f for f in FAMILIES if any(name in f.artefacts for name in artefacts)]
     offered = [name for family in asked for name in family.datasets]
-    if not offered:
-        _refuse_restrictions(methods, datasets, data_dir)
+    _refuse_restrictions(
+        {
+            "--method": methods and not any(family.methods for family in asked),
+            "--dataset": datasets and not offered,
+            "--data-dir": data_dir is not None and not offered,
+        }
+    )
     for name in datasets:
         if name not in offered:
             raise click.UsageError(
@@ -200,6 +216,12 @@ def _requests(
                 f"{', '.join(mine)} needs a --dataset among "
                 f"{', '.join(family.datasets)}"
             )
+        for name, _ in methods:
+            if family.methods and name not in family.methods:
+                raise click.UsageError(
+                    f"{', '.join(mine)} can be made with {', '.join(family.methods)}, "
+                    f"not with {name}"
+                )
         wanted = _methods(methods) if methods else None
         requests.append(
             (family, Request(mine, preset, chosen or family.datasets, wanted))
@@ -207,14 +229,30 @@ def _requests(
     return requests
 
 
-def _refuse_restrictions(methods: Any, datasets: Any, data_dir: Any) -> None:
-    given = {"--method": methods, "--dataset": datasets, "--data-dir": data_dir}
-    names = [name for name, value in given.items() if value]
+def _refuse_restrictions(is_idle: dict[str, Any]) -> None:
+    names = [name for name, value in is_idle.items() if value]
     if names:
         concern = "concerns" if len(names) == 1 else "concern"
         raise click.UsageError(
-            f"{' and '.join(names)} {concern} none of the figures that are asked for."
+            f"{' and '.join(names)} {concern} nothing that is asked for."
         )
+
+
+def _tell_depth_models(
+    requests: list[tuple[Family, Request]], nyu_dir: Path | None, out: Path
+) -> None:
+    """Say where photographs and checkpoints are, in a way that workers inherit."""
+    from betanll.experiments._depth import NYU_VARIABLE, RUNS_VARIABLE
+    from betanll.experiments._depth_artefacts import DepthModels
+
+    is_asked = any(isinstance(family, DepthModels) for family, _ in requests)
+    _refuse_restrictions({"--nyu-dir": nyu_dir is not None and not is_asked})
+    if not is_asked:
+        return
+    os.environ.pop(NYU_VARIABLE, None)
+    if nyu_dir is not None:
+        os.environ[NYU_VARIABLE] = str(nyu_dir.resolve())
+    os.environ[RUNS_VARIABLE] = str((out / "depth-runs").resolve())
 
 
 def _run(

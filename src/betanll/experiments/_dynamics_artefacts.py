@@ -13,6 +13,7 @@ from betanll.experiments._family import Family, Request
 from betanll.experiments._figures import drawn_files, write_artefacts
 from betanll.experiments._paper import METHODS, Method
 from betanll.experiments._paper_dynamics import DATASETS, FETCH, OBJECT_SLIDE
+from betanll.objectives import OBJECTIVES
 from betanll.sweeps import Store, Task
 
 _NLL, _HALF, _MSE = Method("beta-nll", 0.0), Method("beta-nll", 0.5), Method("mse")
@@ -43,6 +44,7 @@ class DynamicsModels(Family):
 
     artefacts = tuple(NEEDS)
     datasets = DATASETS
+    methods = tuple(OBJECTIVES)
 
     def check_data(self, request: Request) -> None:
         from betanll.dynamics._fetch_files import complete_shards

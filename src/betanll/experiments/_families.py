@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from betanll.experiments._depth_artefacts import DepthModels
 from betanll.experiments._dynamics_artefacts import DynamicsModels
 from betanll.experiments._family import Family
 from betanll.experiments._figures import SineFigures
@@ -13,4 +14,5 @@ FAMILIES: tuple[Family, ...] = (
     SineFigures(),
     DynamicsModels(),
     Autoencoders(),
+    DepthModels(),
 )

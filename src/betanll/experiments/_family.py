@@ -39,6 +39,8 @@ class Family(ABC):
     artefacts: ClassVar[tuple[str, ...]]
     #: Datasets they may be restricted to; those without any cannot be restricted.
     datasets: ClassVar[tuple[str, ...]] = ()
+    #: Names of methods they may be restricted to, or extended by.
+    methods: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def check_data(self, request: Request) -> None:

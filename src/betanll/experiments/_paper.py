@@ -24,9 +24,14 @@ _LABELS = {
     "student-t-floored": "Student-t, floored",
     "fixed-variance": "Fixed variance",
     "mm-averaged": "Moment matching, pixels averaged",
+    "l1": "L1",
+    "scale-invariant": "Scale-invariant",
+    "adabins": "AdaBins",
+    "bts": "BTS",
+    "dav": "DAV",
 }
-#: Of none of the tables that compare all methods.
-_FURTHER = ("student-t-floored", "fixed-variance", "mm-averaged")
+#: In the order of the tables that compare all methods.
+_COMPARED = ("mm", "mse", "student-t", "xvamp", "xvamp-star", "vbem", "vbem-star")
 
 
 class Method(NamedTuple):
@@ -63,7 +68,7 @@ class Method(NamedTuple):
 #: In the order of the paper's tables.
 METHODS = (
     *(Method("beta-nll", beta) for beta in (0.0, 0.25, 0.5, 0.75, 1.0)),
-    *(Method(name) for name in _LABELS if name not in _FURTHER),
+    *(Method(name) for name in _COMPARED),
 )
 
 

@@ -13,6 +13,7 @@ from betanll.experiments._paper import METHODS
 from betanll.experiments._render import write_tables
 from betanll.experiments._uci import uci_tasks
 from betanll.experiments._uci_runs import read_runs
+from betanll.objectives import OBJECTIVES
 from betanll.sweeps import Store, Task
 
 
@@ -21,6 +22,7 @@ class UCITables(Family):
 
     artefacts = ("table1", "tableS1", "tableS2")
     datasets = UCI_NAMES
+    methods = tuple(OBJECTIVES)
 
     def check_data(self, request: Request) -> None:
         for name in request.datasets:

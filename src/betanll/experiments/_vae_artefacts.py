@@ -11,6 +11,7 @@ from betanll.experiments._figures import drawn_files, write_artefacts
 from betanll.experiments._paper import Method
 from betanll.experiments._paper_vae import DATASETS, ROWS, SELECTED
 from betanll.experiments._vae import AVERAGED, vae_tasks
+from betanll.objectives import OBJECTIVES
 from betanll.sweeps import Store, Task
 
 
@@ -19,6 +20,7 @@ class Autoencoders(Family):
 
     artefacts = ("tableS3", "table3-vae", "figS5")
     datasets = DATASETS
+    methods = tuple(OBJECTIVES)
 
     def check_data(self, request: Request) -> None:
         for name in request.datasets:

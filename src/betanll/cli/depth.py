@@ -1,0 +1,188 @@
+"""``betanll depth``: learn the depth of pixels, in one process or many."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from betanll.cli._options import objective_and_beta
+
+if TYPE_CHECKING:
+    from betanll.torch.depth import DepthNet, DepthScores
+
+LOSSES = ("beta-nll", "nll", "mse", "l1", "scale-invariant")
+DEFAULT_BETA = 0.5
+#: Rooms to train on for each to validate on, and for each to test on.
+ROOMS_PER_OTHER = 20
+
+
+def _loss(text: str) -> tuple[str, float | None]:
+    name, beta = objective_and_beta(text, _beta, LOSSES)
+    return name, DEFAULT_BETA if name == "beta-nll" and beta is None else beta
+
+
+def _beta(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise click.BadParameter(f"{text!r} is not a number.") from None
+
+
+@click.group()
+def command() -> None:
+    """Depth of every pixel of an image, with its uncertainty.
+
+    To share a training between processes, start it with torchrun:
+
+        torchrun --nproc-per-node=4 -m betanll depth train ...
+    """
+
+
+@command.command()
+@click.option(
+    "--nyu-dir",
+    type=click.Path(path_type=Path),
+    help="Folder of NYU Depth V2.  [default: synthetic rooms]",
+)
+@click.option(
+    "--rooms",
+    type=click.IntRange(min=4),
+    default=800,
+    show_default=True,
+    help="Synthetic rooms, with four views each, where there is no --nyu-dir.",
+)
+@click.option(
+    "--loss",
+    type=_loss,
+    default=f"beta-nll:{DEFAULT_BETA}",
+    show_default=True,
+    metavar="NAME",
+    help=f"One of {', '.join(LOSSES)}; beta may follow beta-nll after a colon.",
+)
+@click.option(
+    "--encoder",
+    default="small",
+    show_default=True,
+    metavar="NAME",
+    help="small: from scratch; else folder or hub name of an EfficientNet with its "
+    "weights, such as google/efficientnet-b5.",
+)
+@click.option("--epochs", type=click.IntRange(min=1), default=25, show_default=True)
+@click.option("--batch-size", type=click.IntRange(min=1), default=16, show_default=True)
+@click.option(
+    "--accumulate",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Parts in which a process takes its share of a batch, to save memory.",
+)
+@click.option("--learning-rate", type=float, default=3.57e-4, show_default=True)
+@click.option(
+    "--precision",
+    type=click.Choice(["float32", "bfloat16", "float16"]),
+    default="float32",
+    show_default=True,
+)
+@click.option(
+    "--loaders",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Processes that read images ahead.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    required=True,
+    help="Folder for checkpoint, best weights, log and scores.",
+)
+def train(
+    nyu_dir: Path | None,
+    rooms: int,
+    loss: tuple[str, float | None],
+    encoder: str,
+    epochs: int,
+    batch_size: int,
+    accumulate: int,
+    learning_rate: float,
+    precision: str,
+    loaders: int,
+    seed: int,
+    out: Path,
+) -> None:
+    """Train a network and test it. The same command goes on where it was killed."""
+    from betanll._files import check_writable
+
+    check_writable(out)
+    try:
+        import torch
+
+        from betanll.torch.depth import (
+            Augmentation,
+            DepthLoss,
+            TrainingSettings,
+            evaluate,
+            load_nyu,
+            make_rooms,
+            mean_scores,
+            train_depth,
+        )
+    except ImportError as error:
+        raise click.UsageError(str(error)) from None
+    if nyu_dir is None:
+        data = make_rooms(rooms, -(-rooms // ROOMS_PER_OTHER))
+    else:
+        data = load_nyu(nyu_dir)
+    criterion = DepthLoss(*loss)
+    torch.manual_seed(seed)
+    network = _network(encoder, criterion.has_variance)
+    result = train_depth(
+        network,
+        criterion,
+        data.training,
+        data.validation,
+        out,
+        settings=TrainingSettings(
+            epochs=epochs,
+            batch_size=batch_size,
+            n_accumulated=accumulate,
+            learning_rate=learning_rate,
+            precision=precision,
+            n_loaders=loaders,
+            seed=seed,
+        ),
+        augmentation=Augmentation() if nyu_dir else Augmentation((96, 128), 2.5, False),
+        crop=nyu_dir is not None,
+        progress=True,
+    )
+    if os.environ.get("RANK", "0") != "0":
+        return
+    scores = mean_scores(evaluate(network, data.test, crop=nyu_dir is not None))
+    _write_scores(out / "scores.csv", scores)
+    click.echo(
+        f"Best of {result.n_updates} updates on other scenes: the "
+        f"{result.best_update}th. Of {len(data.test)} test images:"
+    )
+    for name, value in scores._asdict().items():
+        click.echo(f"  {name:15} {value:9.4f}")
+    click.echo(f"Written to {out}: best.safetensors, log.csv, scores.csv")
+
+
+def _network(encoder: str, has_variance: bool) -> DepthNet:
+    from betanll.torch.depth import DepthNet
+
+    if encoder == "small":
+        return DepthNet(has_variance=has_variance)
+    return DepthNet.pretrained(encoder, has_variance=has_variance)
+
+
+def _write_scores(path: Path, scores: DepthScores) -> None:
+    from betanll._files import write_synced, written_atomically
+
+    lines = [",".join(scores._fields), ",".join(f"{value:.6g}" for value in scores)]
+    with written_atomically(path) as temporary:
+        write_synced(temporary, "\n".join([*lines, ""]).encode())

@@ -1,0 +1,57 @@
+"""Tables and the figure of depth regression on the command line."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from betanll.experiments._depth import (
+    NYUV2,
+    chosen_preset,
+    data_of_run,
+    depth_tasks,
+    load_data,
+)
+from betanll.experiments._family import Family, Request
+from betanll.experiments._figures import drawn_files, write_artefacts
+from betanll.experiments._paper_depth import ROWS, SELECTED, SHOWN
+from betanll.sweeps import Store, Task
+
+
+class DepthModels(Family):
+    """Tables S4 and 3, and figure S6, all of the same trainings."""
+
+    artefacts = ("tableS4", "table3-depth", "figS6")
+    methods = ("nll", *dict.fromkeys(method.name for method in ROWS))
+
+    def check_data(self, request: Request) -> None:
+        import betanll.torch.depth  # noqa: F401  (says what to install)
+
+        preset = chosen_preset(request.preset, data_of_run())
+        if preset.data == NYUV2:
+            load_data(preset)
+
+    def tasks(self, request: Request) -> list[Task]:
+        wanted = (self._tasks(name, request) for name in request.artefacts)
+        return list(dict.fromkeys(task for tasks in wanted for task in tasks))
+
+    def write(self, request: Request, store: Store, folder: Path) -> list[Path]:
+        from betanll.experiments._depth_figures import figS6
+        from betanll.experiments._depth_tables import TABLES, table_files
+
+        contents = {}
+        for name in request.artefacts:
+            rows = store.rows(self._tasks(name, request))
+            shown = rows, request.preset, data_of_run()
+            if name in TABLES:
+                contents[name] = partial(table_files, name, *shown)
+            else:
+                contents[name] = partial(drawn_files, name, partial(figS6, *shown))
+        return write_artefacts(contents, folder)
+
+    def _tasks(self, name: str, request: Request) -> list[Task]:
+        methods = {"tableS4": ROWS, "table3-depth": SELECTED, "figS6": SHOWN}[name]
+        if request.methods is not None and name != "figS6":
+            methods = tuple(request.methods)
+        preset = chosen_preset(request.preset, data_of_run())
+        return depth_tasks(preset, methods)

@@ -1,0 +1,144 @@
+"""Figure S6: images, their depth, and what networks make of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from betanll.experiments._depth import NYUV2, PRESETS, chosen_preset, unpacked
+from betanll.experiments._depth_tables import NAMES
+from betanll.experiments._drawing import Drawing, NothingToDraw, Rows, of_kind
+from betanll.experiments._paper import Method
+from betanll.experiments._paper_depth import SHOWN
+
+#: Black is where nothing was measured.
+_DEPTH = colormaps["viridis"].with_extremes(bad="black")
+_STD = colormaps["magma"]
+_WIDTH = 1.7
+_Pictures = Sequence[tuple[Method, dict[str, Any]]]
+
+
+def figS6(rows: Rows, preset: str, data: str) -> Drawing:
+    """Draw test images with predicted depth and its standard deviation.
+
+    The colours of depth span each image's measurements, those of standard deviations
+    are the same in all pictures.
+    """
+    found = [
+        (method, some[0])
+        for method in SHOWN
+        if (some := of_kind(rows, "pictures", method=method.name, beta=method.beta))
+    ]
+    if not found:
+        raise NothingToDraw("no training has pictures")
+    first = found[0][1]
+    n_images = len(first["image"])
+    height = _WIDTH * first["height"] / first["width"]
+    figure = Figure(figsize=(_WIDTH * (len(found) + 1), 2 * n_images * height + 1.2))
+    figure.set_layout_engine("constrained", w_pad=0.02, h_pad=0.02)
+    axes = figure.subplots(2 * n_images, len(found) + 1, squeeze=False)
+    limit = _largest_std(found)
+    for index in range(n_images):
+        _draw_image(axes[2 * index : 2 * index + 2], found, index, limit)
+    for ax, title in zip(axes[0], ["input", *(m.label for m, _ in found)], strict=True):
+        ax.set_title(title, fontsize=8)
+    mesh = figure.colorbar(
+        _scalar_map(limit), ax=axes, location="bottom", shrink=0.4, aspect=40, pad=0.01
+    )
+    mesh.set_label("standard deviation in metres", fontsize=8)
+    figure.supxlabel(_note(preset, data), fontsize=8, color="0.35")
+    return Drawing(figure, {"": _summary(found)})
+
+
+def _draw_image(
+    axes: npt.NDArray[Any], found: _Pictures, index: int, limit: float
+) -> None:
+    """Draw an image above its depth, and each mean above its standard deviation."""
+    first = found[0][1]
+    depth = _picture(first, "depth", index)
+    known = depth[depth > 0]
+    colors = {"cmap": _DEPTH, "vmin": known.min(), "vmax": known.max()}
+    image = unpacked(
+        first["image"][index], np.uint8, (first["height"], first["width"], 3)
+    )
+    for ax in axes.flat:
+        ax.set(xticks=[], yticks=[])
+        ax.spines[:].set_visible(False)
+    axes[0, 0].imshow(image)
+    axes[1, 0].imshow(np.ma.masked_equal(depth, 0), **colors)
+    axes[0, 0].set_ylabel("depth", fontsize=7)
+    axes[1, 0].set_ylabel("truth; std", fontsize=7)
+    for (_, row), (above, below) in zip(found, axes[:, 1:].T, strict=True):
+        above.imshow(_picture(row, "mean", index), **colors)
+        if row["std"]:
+            below.imshow(_picture(row, "std", index), cmap=_STD, vmin=0, vmax=limit)
+        else:
+            _say(below, "predicts none")
+
+
+def _say(ax: Axes, text: str) -> None:
+    ax.text(
+        *(0.5, 0.5, text),
+        ha="center",
+        va="center",
+        fontsize=7,
+        color="0.35",
+        transform=ax.transAxes,
+    )
+
+
+def _picture(row: dict[str, Any], name: str, index: int) -> npt.NDArray[np.float64]:
+    shape = row["height"], row["width"]
+    return unpacked(row[name][index], np.float16, shape).astype(np.float64)
+
+
+def _largest_std(found: _Pictures) -> float:
+    """Return a standard deviation that few pixels exceed."""
+    pictures = [
+        _picture(row, "std", index)
+        for _, row in found
+        for index in range(len(row["std"]))
+    ]
+    return float(np.quantile(pictures, 0.99)) if pictures else 1.0
+
+
+def _scalar_map(limit: float) -> Any:
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
+
+    return ScalarMappable(Normalize(0, limit), _STD)
+
+
+def _note(preset: str, data: str) -> str:
+    chosen = chosen_preset(preset, data)
+    text = f"Test images of {NAMES[data]}, one training each (preset {preset})."
+    if chosen != PRESETS["paper", NYUV2]:
+        text += f" Small encoder, {chosen.epochs} epochs: not the paper's experiment."
+    return text
+
+
+def _summary(found: _Pictures) -> pd.DataFrame:
+    """Return the error and the mean standard deviation of each picture."""
+    lines = []
+    for method, row in found:
+        for index in range(len(row["mean"])):
+            depth, mean = _picture(row, "depth", index), _picture(row, "mean", index)
+            known = depth > 0
+            std = _picture(row, "std", index)[known].mean() if row["std"] else None
+            lines.append(
+                {
+                    "method": method.name,
+                    "beta": method.beta,
+                    "image": index,
+                    "rmse": float(np.sqrt(np.mean((mean - depth)[known] ** 2))),
+                    "mean_std": std,
+                }
+            )
+    return pd.DataFrame(lines)

@@ -1,0 +1,49 @@
+"""Learning depth on the command line."""
+
+import csv
+
+import pytest
+
+pytest.importorskip("transformers")
+
+QUICK = ("--rooms", 4, "--epochs", 1, "--batch-size", 8)
+
+
+def test_a_training_leaves_weights_a_log_and_scores(run, tmp_path):
+    command = ("depth", "train", *QUICK, "--loss", "beta-nll:0.25", "--out", tmp_path)
+    outcome = run(*command)
+    assert outcome.code == 0, outcome
+    assert "Of 4 test images" in outcome.out
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {"best.safetensors", "checkpoint.pt", "log.csv", "scores.csv"}
+    with (tmp_path / "scores.csv").open(newline="") as file:
+        (scores,) = csv.DictReader(file)
+    assert 0 < float(scores["rmse"]) < 10
+    # The same command finds a finished training.
+    assert run(*command).out == outcome.out
+    assert (
+        "its beta is 0.25, not 0.5"
+        in run(
+            *("depth", "train", *QUICK, "--loss", "beta-nll:0.5", "--out", tmp_path)
+        ).err
+    )
+
+
+def test_bad_input_is_refused(refused, tmp_path):
+    out = ("--out", tmp_path / "out")
+    assert "'huber' is not one of beta-nll, nll, mse, l1" in refused(
+        *("depth", "train", "--loss", "huber", *out)
+    )
+    assert "mse has no beta" in refused("depth", "train", "--loss", "mse:1", *out)
+    assert "there is no folder" in refused(
+        *("depth", "train", "--nyu-dir", tmp_path / "nowhere", *out)
+    )
+    assert "batch_size must lie between 1 and the 16 training images" in refused(
+        *("depth", "train", "--rooms", 4, "--batch-size", 20, *out)
+    )
+    (tmp_path / "file").write_text("")
+    assert "is a file" in refused("depth", "train", "--out", tmp_path / "file")
+    assert "config.json" in refused(
+        *("depth", "train", *QUICK, "--encoder", tmp_path, *out)
+    )
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,143 @@
+"""Tables and the figure of depth regression on the command line."""
+
+import os
+import shutil
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from betanll.experiments._depth import (
+    NYU_VARIABLE,
+    PRESETS,
+    RUNS_VARIABLE,
+    depth_tasks,
+    packed,
+)
+from betanll.experiments._paper import Method
+from betanll.experiments._paper_depth import METRICS, SELECTED
+from betanll.sweeps import SweepReport
+
+pytest.importorskip("transformers")
+
+
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch):
+    """Forget afterwards what the command tells its workers."""
+    monkeypatch.setenv(NYU_VARIABLE, "")
+    monkeypatch.setenv(RUNS_VARIABLE, "")
+
+
+@pytest.fixture
+def sweep(monkeypatch):
+    """Replaces the engine; returns the lists of tasks."""
+    calls = []
+
+    def run_sweep(tasks, store, **options):
+        calls.append(tasks)
+        for task in tasks:
+            store.add_result(task, rows_of(task), seconds=0.1)
+        return SweepReport(len(tasks), 0, 0, 0, 1.0)
+
+    monkeypatch.setattr("betanll.sweeps.run_sweep", run_sweep)
+    return calls
+
+
+def rows_of(task):
+    settings = dict(task.settings)
+    described = {name: settings[name] for name in ("data", "method", "beta", "seed")}
+    scores = {name: 0.5 for name in METRICS}
+    if settings["method"] != "beta-nll":
+        scores["log_likelihood"] = None
+    depth = packed(np.ones((6, 8), np.float16))
+    pictures = {
+        "height": 6,
+        "width": 8,
+        "image": [packed(np.zeros((6, 8, 3), np.uint8))],
+        "depth": [depth],
+        "mean": [depth],
+        "std": [depth] if settings["method"] == "beta-nll" else [],
+    }
+    return [
+        {"kind": "result", **described, **scores, "best_update": 2, "updates": 4},
+        {"kind": "pictures", **described, **pictures},
+    ]
+
+
+@pytest.fixture
+def nyu_dir(data_dir, tmp_path):
+    """The real pairs as a folder of NYU Depth V2, three scenes to train on."""
+    source = data_dir / "nyuv2"
+    folder = tmp_path / "nyu"
+    lines = {"sync": [], "official_splits/test": []}
+    for line in (source / "filelist.txt").read_text().splitlines():
+        scene = line.split("/")[0]
+        if scene in ("basement", "labelled"):
+            lines["sync"].append(line)
+        elif scene == "living_room":
+            lines["official_splits/test"].append(line)
+        else:
+            continue
+        part = "official_splits/test" if scene == "living_room" else "sync"
+        shutil.copytree(source / scene, folder / part / scene, dirs_exist_ok=True)
+    for part, name in (("sync", "train"), ("official_splits/test", "test")):
+        text = "\n".join([*lines[part], ""])
+        (folder / f"nyudepthv2_{name}_files_with_gt.txt").write_text(text)
+    return folder
+
+
+def test_tables_and_the_figure_are_written(run, sweep, tmp_path):
+    command = ("reproduce", "tableS4", "table3-depth", "figS6", "--preset", "smoke")
+    outcome = run(*command, "--out", tmp_path)
+    assert outcome.code == 0, outcome
+    assert sweep == [depth_tasks(PRESETS["smoke", "synthetic"])]
+    table = pd.read_csv(tmp_path / "tableS4.csv")
+    assert list(table) == ["data", "method", "beta", *METRICS]
+    assert len(table) == 8
+    assert set(table["data"]) == {"synthetic"}
+    assert len(pd.read_csv(tmp_path / "table3-depth.csv")) == len(SELECTED)
+    for name in ("tableS4.md", "tableS4.html"):
+        text = (tmp_path / name).read_text()
+        assert "Synthetic data" in text
+        assert "not to be compared" in text
+    for name in ("figS6.png", "figS6.svg", "figS6.csv"):
+        assert (tmp_path / name).stat().st_size
+    assert os.environ[RUNS_VARIABLE] == str(tmp_path / "depth-runs")
+
+
+def test_real_images_are_trained_on_as_in_the_paper(run, sweep, nyu_dir, tmp_path):
+    options = ("--nyu-dir", nyu_dir, "--out", tmp_path / "out")
+    outcome = run("reproduce", "tableS4", "--method", "l1", *options)
+    assert outcome.code == 0, outcome
+    assert sweep == [depth_tasks(PRESETS["paper", "nyuv2"], [Method("l1")])]
+    assert os.environ[NYU_VARIABLE] == str(nyu_dir)
+    text = (tmp_path / "out" / "tableS4.md").read_text()
+    assert "Ours, NYU Depth V2" in text
+    assert "Note." not in text
+
+
+def test_bad_input_is_refused(refused, sweep, nyu_dir, tmp_path):
+    out = ("--out", tmp_path / "out")
+    smoke = ("--preset", "smoke", *out)
+    nyu = ("--nyu-dir", nyu_dir)
+    assert "give its folder as --nyu-dir" in refused(
+        *("reproduce", "tableS4", "--preset", "paper", *out)
+    )
+    assert "without --nyu-dir" in refused(
+        *("reproduce", "tableS4", "--preset", "laptop", *nyu, *out)
+    )
+    assert "there is no folder" in refused(
+        *("reproduce", "figS6", "--nyu-dir", tmp_path / "nowhere", *out)
+    )
+    assert "--nyu-dir concerns nothing" in refused("reproduce", "fig1", *nyu, *smoke)
+    assert "not with xvamp" in refused(
+        *("reproduce", "tableS4", "--method", "xvamp", *smoke)
+    )
+    assert "tableS3 can be made with mse" in refused(
+        *("reproduce", "tableS3", "--method", "l1", *smoke)
+    )
+    (nyu_dir / "sync" / "basement" / "rgb_00050.jpg").unlink()
+    message = refused("reproduce", "tableS4", *nyu, *out)
+    assert "rgb_00050.jpg" in message
+    assert not sweep
+    assert not (tmp_path / "out").exists()
