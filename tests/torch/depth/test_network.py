@@ -29,13 +29,8 @@ def tiny(**options):
 
 
 @pytest.fixture(autouse=True)
-def _one_thread_and_seed():
-    # The networks are so small that threads would mostly wait for each other.
-    n_threads = torch.get_num_threads()
-    torch.set_num_threads(1)
+def _seed():
     torch.manual_seed(0)
-    yield
-    torch.set_num_threads(n_threads)
 
 
 @pytest.fixture
