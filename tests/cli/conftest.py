@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from betanll.cli import _exit_code
+from betanll.sweeps import SweepReport
 
 # Compiling takes far longer than training here, so nearly all tables of the tests give
 # the same tiny network three inputs and 32 training rows.
@@ -154,3 +155,22 @@ def contents():
         return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
     return read
+
+
+@pytest.fixture
+def replace_sweep(monkeypatch):
+    """A function that replaces the engine by made-up rows, and returns its calls."""
+
+    def replace(rows_of):
+        calls = []
+
+        def run_sweep(tasks, store, **options):
+            calls.append(tasks)
+            for task in tasks:
+                store.add_result(task, rows_of(task), seconds=0.1)
+            return SweepReport(len(tasks), 0, 0, 0, 1.0)
+
+        monkeypatch.setattr("betanll.sweeps.run_sweep", run_sweep)
+        return calls
+
+    return replace

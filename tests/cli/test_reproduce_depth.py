@@ -16,7 +16,6 @@ from betanll.experiments._depth import (
 )
 from betanll.experiments._paper import Method
 from betanll.experiments._paper_depth import METRICS, SELECTED
-from betanll.sweeps import SweepReport
 
 pytest.importorskip("transformers")
 
@@ -29,18 +28,9 @@ def _environment(monkeypatch):
 
 
 @pytest.fixture
-def sweep(monkeypatch):
-    """Replaces the engine; returns the lists of tasks."""
-    calls = []
-
-    def run_sweep(tasks, store, **options):
-        calls.append(tasks)
-        for task in tasks:
-            store.add_result(task, rows_of(task), seconds=0.1)
-        return SweepReport(len(tasks), 0, 0, 0, 1.0)
-
-    monkeypatch.setattr("betanll.sweeps.run_sweep", run_sweep)
-    return calls
+def sweep(replace_sweep):
+    """The lists of tasks that the engine would be given."""
+    return replace_sweep(rows_of)
 
 
 def rows_of(task):

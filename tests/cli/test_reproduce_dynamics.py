@@ -7,24 +7,15 @@ from betanll.experiments import Method
 from betanll.experiments._dynamics import CONTROL, final_tasks, search_tasks
 from betanll.experiments._dynamics_training import RESIDUAL_EDGES
 from betanll.experiments._paper import METHODS
-from betanll.sweeps import Store, SweepReport
+from betanll.sweeps import Store
 
 SLIDE = ("--preset", "smoke", "--dataset", "object-slide")
 
 
 @pytest.fixture
-def sweep(monkeypatch):
-    """Replaces the engine; returns the lists of tasks."""
-    calls = []
-
-    def run_sweep(tasks, store, **options):
-        calls.append(tasks)
-        for task in tasks:
-            store.add_result(task, rows_of(task), seconds=0.1)
-        return SweepReport(len(tasks), 0, 0, 0, 1.0)
-
-    monkeypatch.setattr("betanll.sweeps.run_sweep", run_sweep)
-    return calls
+def sweep(replace_sweep):
+    """The lists of tasks that the engine would be given."""
+    return replace_sweep(rows_of)
 
 
 def rows_of(task):

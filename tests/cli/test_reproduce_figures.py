@@ -19,18 +19,9 @@ def _no_data(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def sweep(monkeypatch):
-    """Replaces the engine by made-up rows; the calls of it, as lists of tasks."""
-    calls = []
-
-    def run_sweep(tasks, store, **options):
-        calls.append(tasks)
-        for task in tasks:
-            store.add_result(task, [row_of(task)], seconds=0.1)
-        return SweepReport(len(tasks), 0, 0, 0, 1.0)
-
-    monkeypatch.setattr("betanll.sweeps.run_sweep", run_sweep)
-    return calls
+def sweep(replace_sweep):
+    """The lists of tasks that the engine would be given."""
+    return replace_sweep(lambda task: [row_of(task)])
 
 
 def row_of(task):

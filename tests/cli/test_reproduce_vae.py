@@ -6,7 +6,6 @@ import pytest
 from betanll.experiments import Method
 from betanll.experiments._paper_vae import SELECTED
 from betanll.experiments._vae import vae_tasks
-from betanll.sweeps import SweepReport
 
 
 @pytest.fixture(autouse=True)
@@ -15,18 +14,9 @@ def _data(data_dir, monkeypatch):
 
 
 @pytest.fixture
-def sweep(monkeypatch):
-    """Replaces the engine; returns the lists of tasks."""
-    calls = []
-
-    def run_sweep(tasks, store, **options):
-        calls.append(tasks)
-        for task in tasks:
-            store.add_result(task, [row_of(task)], seconds=0.1)
-        return SweepReport(len(tasks), 0, 0, 0, 1.0)
-
-    monkeypatch.setattr("betanll.sweeps.run_sweep", run_sweep)
-    return calls
+def sweep(replace_sweep):
+    """The lists of tasks that the engine would be given."""
+    return replace_sweep(lambda task: [row_of(task)])
 
 
 def row_of(task):

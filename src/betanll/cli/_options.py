@@ -57,15 +57,20 @@ def beta_or_auto(text: str) -> float | str:
     return beta
 
 
-def fraction(text: str) -> float:
-    """Read a number between 0 and 1."""
+def number(text: str) -> float:
+    """Read a number."""
     try:
-        number = float(text)
+        return float(text)
     except ValueError:
         raise click.BadParameter(f"{text!r} is not a number.") from None
-    if not 0 < number < 1:
+
+
+def fraction(text: str) -> float:
+    """Read a number between 0 and 1."""
+    value = number(text)
+    if not 0 < value < 1:
         raise click.BadParameter(f"{text} does not lie between 0 and 1.")
-    return number
+    return value
 
 
 def objective_and_beta(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from betanll.cli._options import objective_and_beta
+from betanll.cli._options import number, objective_and_beta
 
 if TYPE_CHECKING:
     from betanll.torch.depth import DepthNet, DepthScores
@@ -20,15 +20,8 @@ ROOMS_PER_OTHER = 20
 
 
 def _loss(text: str) -> tuple[str, float | None]:
-    name, beta = objective_and_beta(text, _beta, LOSSES)
+    name, beta = objective_and_beta(text, number, LOSSES)
     return name, DEFAULT_BETA if name == "beta-nll" and beta is None else beta
-
-
-def _beta(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise click.BadParameter(f"{text!r} is not a number.") from None
 
 
 @click.group()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from betanll.cli._options import OBJECTIVES, objective_and_beta
+from betanll.cli._options import OBJECTIVES, number, objective_and_beta
 
 if TYPE_CHECKING:
     from betanll.experiments import Method
@@ -30,14 +30,7 @@ DEPTH_LOSSES = ("l1", "scale-invariant")
 
 def _method(text: str) -> tuple[str, float | None]:
     """Read a method; its beta is a number here, for the paper has no other."""
-    return objective_and_beta(text, _number, (*OBJECTIVES, *DEPTH_LOSSES))
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise click.BadParameter(f"{text!r} is not a number.") from None
+    return objective_and_beta(text, number, (*OBJECTIVES, *DEPTH_LOSSES))
 
 
 @click.command()

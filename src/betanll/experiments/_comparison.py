@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import pandas as pd
+
 from betanll._pages import environment
 from betanll._version import __version__
 from betanll.experiments._uci_tables import Verdict
@@ -77,6 +79,16 @@ def render_html(page: Page) -> str:
     """Return the page as one HTML document without scripts or outside requests."""
     template = environment("betanll.experiments").get_template("comparison.html")
     return template.render(page=page, version=__version__)
+
+
+def page_files(name: str, table: pd.DataFrame, page: Page) -> dict[str, bytes]:
+    """Return the files of a table by their names: its numbers, and the page."""
+    texts = {
+        "csv": table.to_csv(index=False, float_format="%.10g", lineterminator="\n"),
+        "md": render_markdown(page),
+        "html": render_html(page),
+    }
+    return {f"{name}.{end}": text.encode() for end, text in texts.items()}
 
 
 def escaped_markdown(text: str) -> str:

@@ -11,8 +11,7 @@ from betanll.experiments._comparison import (
     SOURCE,
     Page,
     Section,
-    render_html,
-    render_markdown,
+    page_files,
     spread,
 )
 from betanll.experiments._depth import NYUV2, PRESETS, SYNTHETIC, chosen_preset
@@ -42,12 +41,7 @@ def table_files(artefact: str, rows: Rows, preset: str, data: str) -> dict[str, 
     columns = ["data", "method", "beta", *METRICS]
     table = pd.DataFrame(results)[columns]
     page = _page(artefact, results, preset, data)
-    texts = {
-        "csv": table.to_csv(index=False, float_format="%.10g", lineterminator="\n"),
-        "md": render_markdown(page),
-        "html": render_html(page),
-    }
-    return {f"{artefact}.{end}": text.encode() for end, text in texts.items()}
+    return page_files(artefact, table, page)
 
 
 def _method(row: dict[str, Any]) -> Method:

@@ -13,8 +13,7 @@ from betanll.experiments._comparison import (
     VERDICTS,
     Page,
     Section,
-    render_html,
-    render_markdown,
+    page_files,
     spread,
 )
 from betanll.experiments._drawing import NothingToDraw
@@ -68,13 +67,7 @@ def table_files(
     lines, page = content(list(rows), preset)
     if not lines:
         raise NothingToDraw("no training has a result")
-    table = pd.DataFrame(lines)
-    texts = {
-        "csv": table.to_csv(index=False, float_format="%.10g", lineterminator="\n"),
-        "md": render_markdown(page),
-        "html": render_html(page),
-    }
-    return {f"{artefact}.{end}": text.encode() for end, text in texts.items()}
+    return page_files(artefact, pd.DataFrame(lines), page)
 
 
 def compare_dynamics(rows: Iterable[dict[str, Any]]) -> list[Cell]:

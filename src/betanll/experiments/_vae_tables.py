@@ -12,8 +12,7 @@ from betanll.experiments._comparison import (
     VERDICTS,
     Page,
     Section,
-    render_html,
-    render_markdown,
+    page_files,
     spread,
 )
 from betanll.experiments._drawing import NothingToDraw
@@ -82,14 +81,8 @@ def table_files(
         }
         for row in in_order(results, KNOWN)
     ]
-    table = pd.DataFrame(lines)
     page = _page(artefact, results, preset)
-    texts = {
-        "csv": table.to_csv(index=False, float_format="%.10g", lineterminator="\n"),
-        "md": render_markdown(page),
-        "html": render_html(page),
-    }
-    return {f"{artefact}.{end}": text.encode() for end, text in texts.items()}
+    return page_files(artefact, pd.DataFrame(lines), page)
 
 
 def _method(row: dict[str, Any]) -> Method:

@@ -245,6 +245,18 @@ def test_a_checkpoint_of_another_network_is_refused(tmp_path, bright_is_far):
         train(network(norm=False), tmp_path, bright_is_far)
 
 
+@pytest.mark.parametrize("n_loaders", [0, 1])
+def test_an_image_that_cannot_be_read_is_named(tmp_path, bright_is_far, n_loaders):
+    class OneIsBroken(bright_is_far):
+        def __getitem__(self, index):
+            if index == 5:
+                raise ValueError("rgb_00005.jpg cannot be read: it is damaged")
+            return super().__getitem__(index)
+
+    with pytest.raises(ValueError, match=r"^rgb_00005.jpg cannot be read: it is"):
+        train(network(), tmp_path, OneIsBroken, n_loaders=n_loaders)
+
+
 def test_no_images_are_refused(tmp_path, bright_is_far):
     with pytest.raises(ValueError, match="there are no training images"):
         train(network(), tmp_path, lambda n, seed=0: bright_is_far(0 if n == 24 else n))

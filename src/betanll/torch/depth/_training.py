@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -255,7 +255,7 @@ class _Training:
             num_workers=self.settings.n_loaders,
             pin_memory=self.processes.device.type == "cuda",
         )
-        for image, depth in loader:
+        for image, depth in _with_plain_errors(loader):
             device = self.processes.device
             image = image.to(device, memory_format=torch.channels_last)
             yield image, depth.to(device)
@@ -337,6 +337,17 @@ class _Training:
             self.best = {"update": self.update, **scores._asdict()}
             if self.processes.is_first:
                 save_weights(self.folder / BEST, self.network)
+
+
+def _with_plain_errors(parts: Iterable[_Part]) -> Iterator[_Part]:
+    """Take the traceback of a loading process out of the message of its error."""
+    try:
+        yield from parts
+    except ValueError as error:
+        *traceback, last = str(error).strip().splitlines() or [""]
+        if not traceback:
+            raise
+        raise type(error)(last.partition(": ")[2]) from None
 
 
 def _mixed(*numbers: int) -> int:
