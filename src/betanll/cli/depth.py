@@ -157,8 +157,8 @@ def train(
     scores = mean_scores(evaluate(network, data.test, crop=nyu_dir is not None))
     _write_scores(out / "scores.csv", scores)
     click.echo(
-        f"Best of {result.n_updates} updates on other scenes: the "
-        f"{result.best_update}th. Of {len(data.test)} test images:"
+        f"Best on other scenes after {result.best_update} of {result.n_updates} "
+        f"updates. Of {len(data.test)} test images:"
     )
     for name, value in scores._asdict().items():
         click.echo(f"  {name:15} {value:9.4f}")

@@ -68,7 +68,7 @@ PRESETS = {
     ("smoke", SYNTHETIC): Preset(SYNTHETIC, "small", 1, 4, 2, 1e-3, 4, 2, 32, 64),
     ("smoke", NYUV2): Preset(NYUV2, "small", 1, 2, 1, 1e-3, 4, 1, 96, 128),
     ("laptop", SYNTHETIC): Preset(
-        SYNTHETIC, "small", 7, 8, 100, 3e-3, 800, 40, 96, 128
+        SYNTHETIC, "small", 5, 8, 100, 3e-3, 800, 40, 96, 128
     ),
     ("paper", NYUV2): _PAPER,
 }

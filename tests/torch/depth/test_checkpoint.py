@@ -30,10 +30,11 @@ def test_a_checkpoint_comes_back(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["checkpoint.pt"]
 
 
-@pytest.mark.parametrize("share", [0.0, 0.3, 0.99])
-def test_a_checkpoint_cut_short_is_refused_by_name(tmp_path, share):
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.3, 0.99])
+@pytest.mark.parametrize("width", [3, 300_000])
+def test_a_checkpoint_cut_short_is_refused_by_name(tmp_path, share, width):
     path = tmp_path / "checkpoint.pt"
-    save_checkpoint(path, {"network": network().state_dict()})
+    save_checkpoint(path, {"network": network(width).state_dict()})
     content = path.read_bytes()
     path.write_bytes(content[: int(share * len(content))])
     with pytest.raises(ValueError, match=r"checkpoint\.pt is not a whole checkpoint"):

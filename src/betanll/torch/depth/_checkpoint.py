@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from pathlib import Path
 from typing import Any
 
@@ -31,10 +30,13 @@ def load_checkpoint(path: Path) -> dict[str, Any]:
     ValueError
         If the file is cut short, or something else than a checkpoint.
     """
-    try:
-        state = torch.load(path, map_location="cpu", weights_only=True)
-    except (RuntimeError, EOFError, KeyError, pickle.UnpicklingError) as error:
-        raise ValueError(f"{path} is not a whole checkpoint of a training") from error
+    with path.open("rb") as file:
+        try:
+            state = torch.load(file, map_location="cpu", weights_only=True)
+        # PyTorch raises whatever it stumbles over, an OSError without a name included.
+        except Exception as error:
+            message = f"{path} is not a whole checkpoint of a training"
+            raise ValueError(message) from error
     if not isinstance(state, dict) or state.get("version") != VERSION:
         raise ValueError(f"{path} is not a checkpoint that this version can read")
     return state
