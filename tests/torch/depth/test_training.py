@@ -12,8 +12,12 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
+from PIL import Image  # noqa: E402
+
 from betanll.torch.depth import (  # noqa: E402
+    BTSPairs,
     DepthLoss,
+    SyntheticScenes,
     TrainingSettings,
     train_depth,
 )
@@ -175,9 +179,13 @@ def test_bfloat16_stays_close_to_float32(tmp_path, bright_is_far):
     assert close == pytest.approx(exact, rel=0.02)
 
 
-def test_processes_that_read_ahead_change_nothing(tmp_path, bright_is_far):
+@pytest.mark.cluster
+def test_processes_that_read_ahead_change_nothing(tmp_path):
+    def rooms(n, seed=0):
+        return SyntheticScenes(n // 4, size=(16, 24), seed=seed)
+
     for n_loaders in (0, 1):
-        train(network(), tmp_path / str(n_loaders), bright_is_far, n_loaders=n_loaders)
+        train(network(), tmp_path / str(n_loaders), rooms, n_loaders=n_loaders)
     assert losses_of(tmp_path / "1") == losses_of(tmp_path / "0")
 
 
@@ -245,16 +253,21 @@ def test_a_checkpoint_of_another_network_is_refused(tmp_path, bright_is_far):
         train(network(norm=False), tmp_path, bright_is_far)
 
 
-@pytest.mark.parametrize("n_loaders", [0, 1])
-def test_an_image_that_cannot_be_read_is_named(tmp_path, bright_is_far, n_loaders):
-    class OneIsBroken(bright_is_far):
-        def __getitem__(self, index):
-            if index == 5:
-                raise ValueError("rgb_00005.jpg cannot be read: it is damaged")
-            return super().__getitem__(index)
-
-    with pytest.raises(ValueError, match=r"^rgb_00005.jpg cannot be read: it is"):
-        train(network(), tmp_path, OneIsBroken, n_loaders=n_loaders)
+@pytest.mark.parametrize("n_loaders", [0, pytest.param(1, marks=pytest.mark.cluster)])
+def test_an_image_that_cannot_be_read_is_named(tmp_path, n_loaders):
+    names = [f"rgb_{index}.png" for index in range(24)]
+    for name in names:
+        Image.new("RGB", (24, 16)).save(tmp_path / name)
+    Image.new("I;16", (24, 16), 1500).save(tmp_path / "depth.png")
+    (tmp_path / "list.txt").write_text(
+        "".join(f"{name} depth.png 1\n" for name in names)
+    )
+    (tmp_path / "rgb_5.png").write_bytes((tmp_path / "rgb_5.png").read_bytes()[:40])
+    pairs = BTSPairs(tmp_path, tmp_path / "list.txt")
+    with pytest.raises(
+        ValueError, match=r"^[^\n]*rgb_5\.png cannot be read: it is[^\n]*$"
+    ):
+        train(network(), tmp_path / "run", lambda *_, **__: pairs, n_loaders=n_loaders)
 
 
 def test_no_images_are_refused(tmp_path, bright_is_far):

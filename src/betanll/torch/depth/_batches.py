@@ -35,7 +35,7 @@ class BatchOrder:
     >>> order.updates_per_epoch
     1
     >>> order.parts(0)
-    [[(0, 4), (0, 6)], [(0, 2), (0, 1)]]
+    [[(0, 2), (0, 4)], [(0, 3), (0, 6)]]
     """
 
     n_images: int

@@ -42,7 +42,7 @@ class TrainingSettings:
     precision : {"float32", "bfloat16", "float16"}, default="float32"
         "bfloat16" and "float16" are faster on graphics cards.
     n_loaders : int, default=0
-        Processes that read and augment images ahead.
+        Processes that read and augment images ahead; each gets a copy of the pairs.
     seed : int, default=0
         Of the order of the images, their augmentation, and what the network drops out.
     """

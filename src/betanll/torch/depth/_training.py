@@ -253,6 +253,8 @@ class _Training:
             images,
             batch_sampler=keys,
             num_workers=self.settings.n_loaders,
+            # Copies of this process would have the locks of its threads, and JAX warns.
+            multiprocessing_context="spawn" if self.settings.n_loaders else None,
             pin_memory=self.processes.device.type == "cuda",
         )
         for image, depth in _with_plain_errors(loader):
