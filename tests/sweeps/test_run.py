@@ -91,6 +91,18 @@ def test_settings_of_xla_are_the_workers_alone(store, monkeypatch):
     }
 
 
+def test_workers_keep_the_memory_of_arrays_that_come_and_go(store):
+    resource = pytest.importorskip("resource")
+    n_blocks, n_bytes = 100, 4 * 2**20
+    task = Task.of(
+        "betanll.sweeps._probes:page_faults", n_blocks=n_blocks, n_bytes=n_bytes
+    )
+    run_sweep([task], store, n_workers=1)
+    (row,) = store.rows([task])
+    # Taken from the system, each block would have as many pages as it has.
+    assert row["n"] < 0.1 * n_blocks * n_bytes / resource.getpagesize()
+
+
 def test_a_poison_task_that_kills_its_worker(store, probe, counted):
     """It is given up after three tries; tasks that wait behind it are not blamed."""
     poison = probe("die", 100, n_deaths=99)

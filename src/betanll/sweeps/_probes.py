@@ -53,6 +53,16 @@ def environment(*, names: str) -> list[dict[str, Any]]:
     return [{name: os.environ.get(name) for name in names.split()}]
 
 
+def page_faults(*, n_blocks: int, n_bytes: int) -> list[dict[str, Any]]:
+    """Return how often memory came from the system while blocks of it came and went."""
+    import resource  # not on Windows
+
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(n_blocks):
+        b"x" * n_bytes
+    return [{"n": resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before}]
+
+
 def count(log: str | Path) -> dict[int, int]:
     """Return how often each number was started."""
     path = Path(log)
