@@ -47,7 +47,9 @@ def figS6(rows: Rows, preset: str, data: str) -> Drawing:
     limit = _largest_std(found)
     for index in range(n_images):
         _draw_image(axes[2 * index : 2 * index + 2], found, index, limit)
-    for ax, title in zip(axes[0], ["input", *(m.label for m, _ in found)], strict=True):
+    for ax, title in zip(
+        axes[0], ["test image", *(m.label for m, _ in found)], strict=True
+    ):
         ax.set_title(title, fontsize=8)
     mesh = figure.colorbar(
         _scalar_map(limit), ax=axes, location="bottom", shrink=0.4, aspect=40, pad=0.01
@@ -73,8 +75,10 @@ def _draw_image(
         ax.spines[:].set_visible(False)
     axes[0, 0].imshow(image)
     axes[1, 0].imshow(np.ma.masked_equal(depth, 0), **colors)
-    axes[0, 0].set_ylabel("depth", fontsize=7)
-    axes[1, 0].set_ylabel("truth; std", fontsize=7)
+    for ax, label in zip(
+        axes[:, :2].flat, ("image", "mean", "depth", "std"), strict=True
+    ):
+        ax.set_ylabel(label, fontsize=7)
     for (_, row), (above, below) in zip(found, axes[:, 1:].T, strict=True):
         above.imshow(_picture(row, "mean", index), **colors)
         if row["std"]:
