@@ -42,3 +42,27 @@ class BrightIsFar(Pairs):
 @pytest.fixture(scope="session")
 def bright_is_far():
     return BrightIsFar
+
+
+@pytest.fixture(scope="session")
+def nyu_folder(data_dir):
+    """The real pairs, with their list ``filelist.txt``."""
+    folder = data_dir / "nyuv2"
+    if not folder.is_dir():
+        pytest.skip("the real pairs are not among the data")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def nyu_pairs(nyu_folder):
+    from betanll.torch.depth import BTSPairs
+
+    return BTSPairs(nyu_folder, nyu_folder / "filelist.txt")
+
+
+@pytest.fixture(scope="session")
+def tiny():
+    """Build an encoder of one block per stage, with 128 features at the end."""
+    transformers = pytest.importorskip("transformers")
+    settings = {"width_coefficient": 0.1, "depth_coefficient": 0.2, "hidden_dim": 128}
+    return lambda **options: transformers.EfficientNetConfig(**settings | options)

@@ -17,7 +17,6 @@ from betanll.torch.depth._augmentation import (  # noqa: E402
     remove_border,
     to_tensors,
 )
-from betanll.torch.depth._bts import BTSPairs  # noqa: E402
 from betanll.torch.depth._pairs import Pair, Pairs, Selection  # noqa: E402
 
 pytestmark = pytest.mark.torch
@@ -40,14 +39,6 @@ class InMemory(Pairs):
 
     def scene(self, index):
         return "memory"
-
-
-@pytest.fixture(scope="module")
-def real(data_dir):
-    folder = data_dir / "nyuv2"
-    if not folder.is_dir():
-        pytest.skip("the real pairs are not among the data")
-    return BTSPairs(folder, folder / "filelist.txt")
 
 
 def coded(height, width):
@@ -127,17 +118,17 @@ def test_border_is_left_43_top_45_right_608_bottom_472():
     assert image[0, 0].tolist() == [45, 43, 128]
 
 
-def test_image_without_border_is_kept(real):
+def test_image_without_border_is_kept(nyu_pairs):
     pair = coded(427, 565)
     assert remove_border(pair, "an image") is pair
-    assert [remove_border(real[i], "").depth.shape for i in range(7)] == [
+    assert [remove_border(nyu_pairs[i], "").depth.shape for i in range(7)] == [
         (427, 565)
     ] * 7
 
 
-def test_image_of_another_size_is_named(real):
+def test_image_of_another_size_is_named(nyu_pairs):
     with pytest.raises(ValueError, match="has 160 x 120 pixels") as caught:
-        remove_border(real[7], real.name(7))
+        remove_border(nyu_pairs[7], nyu_pairs.name(7))
     assert str(caught.value).startswith("bookstore_0001d_crop/rgb_00001.jpg has")
     # Height and width in the wrong order.
     with pytest.raises(ValueError, match="x has 480 x 640 pixels"):
@@ -253,8 +244,8 @@ def test_angles_are_uniform_between_the_bounds(degrees):
     assert angles.min() < -0.8 * degrees
 
 
-def test_rotation_invents_no_depth_and_keeps_missing_ones(real):
-    pair = real[0]
+def test_rotation_invents_no_depth_and_keeps_missing_ones(nyu_pairs):
+    pair = nyu_pairs[0]
     known = np.unique(remove_border(pair, "").depth)
     assert known[0] == 0
     for _, depth in draws(Augmentation(), pair, 4):
@@ -406,17 +397,17 @@ def test_generator_is_that_of_seed_epoch_and_index():
         assert torch.equal(mine, theirs)
 
 
-def test_without_augmentation_images_are_whole(real):
-    data = AugmentedImages(real, None, seed=0)
+def test_without_augmentation_images_are_whole(nyu_pairs):
+    data = AugmentedImages(nyu_pairs, None, seed=0)
     assert len(data) == 8
     for epoch in (0, 1):
-        for mine, theirs in zip(data[epoch, 7], to_tensors(real[7]), strict=True):
+        for mine, theirs in zip(data[epoch, 7], to_tensors(nyu_pairs[7]), strict=True):
             assert torch.equal(mine, theirs)
 
 
 @pytest.mark.cluster
-def test_loader_processes_give_the_same_bits(real):
-    data = AugmentedImages(real, Augmentation(), seed=0)
+def test_loader_processes_give_the_same_bits(nyu_pairs):
+    data = AugmentedImages(nyu_pairs, Augmentation(), seed=0)
     keys = [[(2, 0), (2, 3)], [(2, 6), (2, 5)]]
     loader = DataLoader(
         data, batch_sampler=keys, num_workers=1, multiprocessing_context="spawn"
@@ -428,8 +419,8 @@ def test_loader_processes_give_the_same_bits(real):
             assert torch.equal(depths[place], depth)
 
 
-def test_image_that_cannot_be_cropped_is_named_through_a_selection(real):
-    data = AugmentedImages(Selection(real, [2, 7]), Augmentation(), seed=0)
+def test_image_that_cannot_be_cropped_is_named_through_a_selection(nyu_pairs):
+    data = AugmentedImages(Selection(nyu_pairs, [2, 7]), Augmentation(), seed=0)
     assert data[0, 0][0].shape == (3, 416, 544)
     with pytest.raises(ValueError, match=r"^bookstore_0001d_crop/rgb_00001\.jpg has"):
         data[0, 1]

@@ -28,19 +28,6 @@ REAL = [
 ]
 
 
-@pytest.fixture(scope="module")
-def real_folder(data_dir):
-    folder = data_dir / "nyuv2"
-    if not folder.is_dir():
-        pytest.skip("the real pairs are not among the data")
-    return folder
-
-
-@pytest.fixture(scope="module")
-def real(real_folder):
-    return BTSPairs(real_folder, real_folder / "filelist.txt")
-
-
 @pytest.fixture
 def folder(tmp_path):
     """A folder with one pair of 6 x 4 pixels and its list."""
@@ -104,11 +91,11 @@ def grey_png_by_hand(path):
 # The real pairs
 
 
-def test_real_pairs_are_those_of_the_notes(real):
-    assert len(real) == len(REAL)
+def test_real_pairs_are_those_of_the_notes(nyu_pairs):
+    assert len(nyu_pairs) == len(REAL)
     for index, (name, (width, height), percent) in enumerate(REAL):
-        image, depth = real[index]
-        assert real.name(index) == name
+        image, depth = nyu_pairs[index]
+        assert nyu_pairs.name(index) == name
         assert image.shape == (height, width, 3)
         assert depth.shape == (height, width)
         assert image.dtype == np.uint8
@@ -117,19 +104,19 @@ def test_real_pairs_are_those_of_the_notes(real):
         assert 0 < depth.max() <= 10
 
 
-def test_depths_are_the_millimetres_of_the_file(real, real_folder):
-    path = real_folder / "bookstore_0001d_crop" / "sync_depth_00001.png"
+def test_depths_are_the_millimetres_of_the_file(nyu_pairs, nyu_folder):
+    path = nyu_folder / "bookstore_0001d_crop" / "sync_depth_00001.png"
     millimetres = grey_png_by_hand(path)
-    depth = real[7].depth
+    depth = nyu_pairs[7].depth
     np.testing.assert_array_equal(np.rint(1000 * depth.astype(float)), millimetres)
     np.testing.assert_allclose(depth, millimetres / 1000, rtol=6e-8)
     assert ((depth == 0) == (millimetres == 0)).all()
 
 
-def test_scenes_are_folders(real):
-    scenes = [real.scene(index) for index in range(len(real))]
+def test_scenes_are_folders(nyu_pairs):
+    scenes = [nyu_pairs.scene(index) for index in range(len(nyu_pairs))]
     assert scenes == [name.split("/")[0] for name, *_ in REAL]
-    first, second = split_by_scene(real, 0.2, seed=0)
+    first, second = split_by_scene(nyu_pairs, 0.2, seed=0)
     assert len(first) + len(second) == 8
     assert not {first.scene(i) for i in range(len(first))} & {
         second.scene(i) for i in range(len(second))

@@ -304,12 +304,8 @@ def test_indices_are_gone_through_as_images_are_scored():
     assert seen == [0, 1]
 
 
-def test_real_images_are_scored(data_dir):
-    bts = pytest.importorskip("betanll.torch.depth._bts")
-    folder = data_dir / "nyuv2"
-    if not folder.is_dir():
-        pytest.skip("there are no images of NYUv2")
-    pairs = bts.BTSPairs(folder, folder / "filelist.txt")
+def test_real_images_are_scored(nyu_pairs):
+    pairs = nyu_pairs
     index = next(i for i in range(len(pairs)) if pairs[i].depth.shape == (480, 640))
     (scores,) = evaluate(tiny_network(), pairs, [index])
     assert 0 <= scores.delta1 <= scores.delta2 <= scores.delta3 <= 1

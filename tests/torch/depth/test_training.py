@@ -5,6 +5,7 @@ import math
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -147,6 +148,33 @@ def test_a_killed_training_goes_on_to_the_same_bits(tmp_path, bright_is_far, cal
     assert train(resumed, tmp_path / "b", bright_is_far) == expected
     assert_same_weights(resumed, undisturbed)
     assert log_of(tmp_path / "b") == log_of(tmp_path / "a")
+
+
+#: 120 updates, with a checkpoint after 100 of them.
+COMMAND = (
+    *(sys.executable, "-m", "betanll", "depth", "train"),
+    *("--rooms", "8", "--epochs", "30", "--batch-size", "8", "--out"),
+)
+
+
+@pytest.mark.cluster
+def test_a_killed_process_loses_nothing_but_time(tmp_path, monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    whole, folder = tmp_path / "whole", tmp_path / "killed"
+    subprocess.run([*COMMAND, str(whole)], check=True, capture_output=True)
+    process = subprocess.Popen([*COMMAND, str(folder)])
+    deadline = time.monotonic() + 250
+    while not (folder / "checkpoint.pt").exists():
+        assert process.poll() is None, "ended before its first checkpoint"
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    process.kill()
+    process.wait()
+    assert 100 <= len(log_of(folder)) < 120
+    subprocess.run([*COMMAND, str(folder)], check=True, capture_output=True)
+    assert log_of(folder) == log_of(whole)
+    for name in ("best.safetensors", "scores.csv"):
+        assert (folder / name).read_bytes() == (whole / name).read_bytes()
 
 
 def test_a_finished_training_is_not_repeated(tmp_path, bright_is_far):
