@@ -1,6 +1,8 @@
 """Learning depth on the command line."""
 
 import csv
+import subprocess
+import sys
 
 import pytest
 
@@ -47,3 +49,33 @@ def test_bad_input_is_refused(refused, tmp_path):
         *("depth", "train", *QUICK, "--encoder", tmp_path, *out)
     )
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("missing", "command", "message"),
+    [
+        ("torch", ("depth", "train"), 'needs PyTorch: pip install "betanll[torch]"'),
+        ("torch", ("reproduce", "tableS4"), 'needs PyTorch: pip install "betanll['),
+        ("transformers", ("depth", "train"), 'pip install "betanll[depth]"'),
+        ("distributed", ("reproduce", "fig7"), 'pip install "betanll[sweeps]"'),
+    ],
+)
+def test_an_extra_that_is_not_installed_is_named(tmp_path, missing, command, message):
+    code = f"""if True:
+        import sys
+
+        class Finder:
+            def find_spec(self, name, path=None, target=None):
+                if name == {missing!r}:
+                    raise ModuleNotFoundError("not installed", name=name)
+
+        sys.meta_path.insert(0, Finder())
+        from betanll.cli import main
+        main({[*command, "--out", str(tmp_path / "out")]!r})
+        """
+    finished = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120
+    )
+    assert finished.returncode == 2
+    assert message in finished.stderr
+    assert finished.stderr.count("\n") == 1, finished.stderr

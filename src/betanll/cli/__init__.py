@@ -84,7 +84,7 @@ def _exit_code(arguments: list[str] | None) -> int:
     except click.ClickException as error:
         _complain(error)
         return 2
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, ImportError) as error:  # an extra is not installed
         click.echo(f"betanll: {_one_line(str(error))}", err=True)
         return 2
     except MemoryError:

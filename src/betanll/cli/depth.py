@@ -111,21 +111,19 @@ def train(
     from betanll._files import check_writable
 
     check_writable(out)
-    try:
-        import torch
+    from betanll.torch.depth import (
+        Augmentation,
+        DepthLoss,
+        TrainingSettings,
+        evaluate,
+        load_nyu,
+        make_rooms,
+        mean_scores,
+        train_depth,
+    )
 
-        from betanll.torch.depth import (
-            Augmentation,
-            DepthLoss,
-            TrainingSettings,
-            evaluate,
-            load_nyu,
-            make_rooms,
-            mean_scores,
-            train_depth,
-        )
-    except ImportError as error:
-        raise click.UsageError(str(error)) from None
+    import torch  # isort: skip  (after what says how to install it)
+
     if nyu_dir is None:
         data = make_rooms(rooms, -(-rooms // ROOMS_PER_OTHER))
     else:

@@ -223,8 +223,13 @@ def _attempt(description: str) -> _Outcome:
 @contextlib.contextmanager
 def _client(n_workers: int, scheduler: str | None) -> Iterator[Any]:
     """Connect to a cluster, or start one of processes on this machine."""
-    import dask
-    from distributed import Client, LocalCluster
+    try:
+        import dask
+        from distributed import Client, LocalCluster
+    except ModuleNotFoundError as error:
+        if error.name not in ("dask", "distributed"):
+            raise
+        raise ImportError('sweeps need Dask: pip install "betanll[sweeps]"') from None
 
     settings = {
         # A task whose worker dies is not handed on silently: we count attempts.
