@@ -72,7 +72,7 @@ def test_batches_grow_with_the_table_and_bins_shrink_with_its_columns():
 
     sizes, _ = zip(*(of(n, 8) for n in (100, 1000, 10_000, 100_000)), strict=True)
     assert list(sizes) == sorted(set(sizes))
-    _, bins = zip(*(of(1000, n) for n in (1, 30, 60, 10_000)), strict=True)
+    _, bins = zip(*(of(1000, n) for n in (1, 40, 90, 10_000)), strict=True)
     assert list(bins) == sorted(set(bins), reverse=True)
     assert bins[-1] >= 1
 

@@ -23,6 +23,7 @@ RECIPE = Recipe(
     weight_decay=0.1,
     is_decaying=True,
     max_evaluations=5,
+    selection="student-t",
 )
 
 
@@ -86,6 +87,7 @@ def test_budget_rate_and_seeds_are_those_of_the_recipe():
         assert (task.batch_size, task.max_epochs, task.validate_every) == (8, 25, 5)
         assert task.patience == 7
         assert task.optimizer == CosineAdamW(1e-3, 0.1, n_updates=100.0)
+        assert task.selection == "student-t"
 
 
 def test_one_member_keeps_the_stated_share_for_validation():
@@ -120,6 +122,28 @@ def test_candidates_are_compared_by_the_mean_of_their_members():
     assert fitted.best_score == -2.5
     assert [member.best_score for member in fitted.members] == [2.0, 3.0]
     assert fitted.search["best_score"] == [-0.0, -9.0, -2.0, -3.0]
+
+
+def test_few_members_try_the_candidates_and_the_others_follow():
+    recipe = replace(RECIPE, learning_rates=(1e-3, 1e-2), seeds=range(10))
+    data, order = rows()
+    steps = crossfit(recipe, data, order)
+    tasks = next(steps)
+    assert [task.seed for task in tasks] == [0, 2, 4, 6, 8] * 2
+    scores = [2.0] * 5 + [1.0] * 5
+    answers = [answer(t, best_score=s) for t, s in zip(tasks, scores, strict=True)]
+    others = steps.send(answers)
+    assert [task.seed for task in others] == [1, 3, 5, 7, 9]
+    assert {task.optimizer.learning_rate for task in others} == {1e-2}
+    # Each has the validation rows of its own place.
+    for task in tasks[:5] + others:
+        validation = task.x.samples(range(32, 40))[1]
+        expected = order[(4 * task.seed + np.arange(8)) % 40]
+        assert original(data, validation) == expected.tolist()
+    fitted = finished(steps, [answer(t, best_score=3.0) for t in others])
+    assert [member.best_score for member in fitted.members] == [1.0, 3.0] * 5
+    assert fitted.best_score == -2.0
+    assert fitted.search["learning_rate"] == [1e-3] * 5 + [1e-2] * 10
 
 
 def test_residuals_are_of_the_rows_a_member_has_not_seen():

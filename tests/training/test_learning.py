@@ -1,11 +1,13 @@
 """What a training learns: history, early stopping, weights, optimizers, divergence."""
 
+import jax
 import numpy as np
 import pytest
+from scipy import stats
 
 from betanll.nets import MLP
 from betanll.objectives import MSE, BetaNLL, GaussianNLL
-from betanll.training import SGD, Adam, AdamW, RMSprop, _loop, fit
+from betanll.training import SGD, Adam, AdamW, CosineAdamW, RMSprop, _loop, fit
 
 _random = np.random.default_rng(0)
 X = _random.normal(size=(120, 2))
@@ -68,9 +70,28 @@ def test_early_stopping_follows_its_history(same_bits, validate_every):
     assert not same_bits(result.params, result.last_params)
 
 
+def test_rows_far_off_do_not_decide_a_selection_with_tails():
+    far_off = Y[80:].copy()
+    far_off[:2] += 30
+    options = {"validation": (X[80:], far_off), "max_epochs": 60, "batch_size": 40}
+    arguments = (NET, BetaNLL(0.5), X[:80], Y[:80])
+    gaussian = fit(*arguments, **options)
+    result = fit(*arguments, **options, selection="student-t")
+    # The Gaussian likelihood wants the spread of the first epochs.
+    assert gaussian.best_epoch < 10 < result.best_epoch
+    np.testing.assert_array_equal(
+        result.history["validation_nll"], gaussian.history["validation_nll"]
+    )
+    predictive = result.predict(X[80:])
+    density = stats.t.logpdf(far_off, 5, predictive.mean, predictive.std)
+    np.testing.assert_allclose(result.best_score, -density.mean(), rtol=1e-4)
+
+
 def test_squared_error_selects_by_squared_error():
-    result = fit(NET, MSE(), X[:90], Y[:90], validation=(X[90:], Y[90:]), max_epochs=30)
-    assert result.best_score == result.history["validation_mse"].min()
+    for selection in ("nll", "student-t"):
+        options = {"validation": (X[90:], Y[90:]), "selection": selection}
+        result = fit(NET, MSE(), X[:90], Y[:90], **options, max_epochs=30)
+        assert result.best_score == result.history["validation_mse"].min()
 
 
 @pytest.mark.parametrize("beta", [0.0, 0.5, 1.0])
@@ -116,12 +137,48 @@ def test_weight_zero_masks_single_targets(same_bits):
 
 @pytest.mark.parametrize(
     "optimizer",
-    [Adam(0.01), AdamW(0.01, 1e-3), SGD(0.05, 0.9), RMSprop(0.003, 0.9)],
+    [
+        Adam(0.01),
+        AdamW(0.01, 1e-3),
+        CosineAdamW(0.02, n_updates=600),
+        SGD(0.05, 0.9),
+        RMSprop(0.003, 0.9),
+    ],
 )
 def test_every_optimizer_learns(optimizer):
     result = fit(NET, MSE(), X, Y, optimizer=optimizer, max_epochs=150, batch_size=30)
     losses_ = result.history["train_loss"]
     assert losses_[-1] < 0.3 * losses_[0]
+
+
+def test_predictions_are_made_with_averaged_parameters():
+    arguments = (NET, BetaNLL(0.5), X, Y)
+    options = {"max_epochs": 10, "batch_size": 30, "snapshots": range(1, 41)}
+
+    def trained(averaging, **more):
+        optimizer = CosineAdamW(0.05, n_updates=40, n_warmup=1, averaging=averaging)
+        return fit(*arguments, optimizer=optimizer, **options, **more)
+
+    plain, result = trained(0.0), trained(0.8)
+    steps = [plain.snapshots[k] for k in range(1, 41)]
+    # The first parameters, from which training starts, count as well.
+    start = fit(*arguments, optimizer=SGD(0.0), max_epochs=1).params
+    expected = start
+    for k, step in enumerate(steps):
+        share = 1 - min(0.8, (k + 1) / (k + 10))
+        expected = jax.tree.map(
+            lambda old, new, share=share: old + share * (new - old), expected, step
+        )
+        for ours, theirs in zip(
+            jax.tree.leaves(result.snapshots[k + 1]),
+            jax.tree.leaves(expected),
+            strict=True,
+        ):
+            np.testing.assert_allclose(ours, theirs, atol=1e-5)
+    jax.tree.map(np.testing.assert_array_equal, result.params, result.snapshots[40])
+    validated = trained(0.8, validation=(X, Y))
+    at_best = result.snapshots[4 * validated.best_epoch]
+    jax.tree.map(np.testing.assert_array_equal, validated.params, at_best)
 
 
 def test_weight_decay_shrinks_weights_but_not_biases():

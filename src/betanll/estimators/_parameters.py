@@ -95,6 +95,7 @@ def recipe_of(
         weight_decay=float(settings.weight_decay),
         is_decaying=settings.learning_rate == "cosine",
         max_evaluations=settings.max_evaluations,
+        selection=settings.selection,
     )
 
 

@@ -22,7 +22,8 @@ AUTO = "auto"
 class Settings:
     """Parameters of the estimator that a preset has values for.
 
-    `max_evaluations` is how often at most a training looks at its validation rows.
+    `max_evaluations` is how often at most a training looks at its validation rows, and
+    `selection` what it looks at.
     """
 
     hidden_layer_sizes: Sequence[int]
@@ -38,6 +39,7 @@ class Settings:
     refit: bool
     calibration: str | None
     max_evaluations: int | None
+    selection: str
 
     @property
     def holds_out_rows(self) -> bool:
@@ -55,12 +57,13 @@ _DEFAULT = Settings(
     learning_rate="cosine",
     weight_decay=0.05,
     batch_size=AUTO,
-    max_updates=6000,
+    max_updates=10_000,
     n_iter_no_change=AUTO,
     n_members=10,
     refit=False,
     calibration="student-t",
     max_evaluations=400,
+    selection="student-t",
 )
 
 PRESETS = {
@@ -81,6 +84,7 @@ PRESETS = {
         refit=True,
         calibration=None,
         max_evaluations=None,
+        selection="nll",
     ),
 }
 
@@ -88,7 +92,7 @@ _BATCH_SIZES = ((800, 32), (4000, 64), (16_000, 128))
 _LARGEST_BATCH = 256
 _MAX_BINS, _MIN_BINS = 32, 4
 #: Bins are fewer than `_MAX_BINS` where the first layer would see more values.
-_MAX_ENCODED = 512
+_MAX_ENCODED = 1024
 
 
 def _has_own_tails(objective: Any) -> bool:

@@ -52,8 +52,8 @@ class HeteroscedasticRegressor(
         ``"default"`` is an ensemble of ten networks for tables of any kind. Each leaves
         out another fifth of the rows, which ends its training; on those rows the spread
         of the ensemble is calibrated. ``"fast"`` is one such network, ``"best"`` twenty
-        with a search of the learning rate. ``"paper"`` is the protocol of Seitzer et
-        al. 2022: one small network, whose learning rate is chosen on a fifth of the
+        of which five choose the learning rate. ``"paper"`` is the protocol of Seitzer
+        et al. 2022: one small network, whose learning rate is chosen on a fifth of the
         rows and which is then trained again on all of them.
     objective : str or Objective, default="beta-nll"
         What to train: ``"beta-nll"``, ``"nll"``, ``"mse"``, ``"student-t"``, ... or an
@@ -133,7 +133,8 @@ class HeteroscedasticRegressor(
         each candidate and, without a refit, member.
     best_validation_score_ : float
         Best validation score in whitened units, greater is better: log-likelihood of a
-        row, or minus the squared error for ``"mse"``.
+        row, with the tails of a Student t but for ``preset="paper"``, or minus the
+        squared error for ``"mse"``.
     spread_ : array, one number for each target
         Factor on the predicted standard deviations, 1 without calibration.
     df_ : array, one number for each target, or None

@@ -23,6 +23,9 @@ from betanll.objectives._base import (
 )
 from betanll.objectives._heads import unit_head
 
+#: Of the Student t that stands for a Gaussian where tails are wanted.
+_TAIL_DF = 5.0
+
 
 def _is_exponent(value: object) -> bool:
     return isinstance(value, Real) and 0 <= float(value) < math.inf
@@ -48,6 +51,11 @@ class _MeanVariance(Objective):
     def nll(self, parameters: Parameters, target: Array) -> Array:
         mean, variance = parameters
         return losses.gaussian_nll(mean, variance, target, full=True)
+
+    def nll_with_tails(self, parameters: Parameters, target: Array) -> Array:
+        mean, variance = parameters
+        shape = jnp.full_like(variance, _TAIL_DF / 2)
+        return losses.student_t_nll(mean, shape, shape * variance, target)
 
     def predictive(self, parameters: Parameters) -> Distribution:
         mean, variance = parameters

@@ -6,10 +6,12 @@ seen. With ten members that leave out a fifth each, two have not seen any given 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
 
+from betanll.objectives import Objective
 from betanll.protocols._data import Rows, TrainingData
 from betanll.protocols._recipe import (
     RATE_FACTORS,
@@ -22,13 +24,16 @@ from betanll.protocols._run import Protocol
 from betanll.protocols._unseen import unseen_residuals, window_start
 from betanll.training import FitResult, FitTask
 
+#: Members that try the candidates.
+_MAX_SCOUTS = 5
+
 
 def crossfit(recipe: Recipe, data: TrainingData, order: Rows) -> Protocol[Fitted]:
     """Train the members of an ensemble, each with its own validation rows.
 
     `order` is a permutation of the rows: validation parts are windows of it, evenly
     spaced and wrapped around. Of several candidates the one with the best mean score of
-    its members is kept.
+    a few members is kept, and the other members are trained with it alone.
     """
     n_train = recipe.n_train(len(data))
     inputs = data.input_map(n_bins=recipe.net.n_bins)
@@ -42,33 +47,53 @@ def crossfit(recipe: Recipe, data: TrainingData, order: Rows) -> Protocol[Fitted
         for m in range(n_members)
     ]
     budget = recipe.budget(n_train)
-    for factor in RATE_FACTORS:
-        results = yield [
+
+    def tasks(
+        objective: Objective, learning_rate: float, places: Sequence[int]
+    ) -> list[FitTask]:
+        return [
             FitTask(
                 recipe.net,
                 objective,
-                part,
-                optimizer=recipe.optimizer(factor * rate, budget),
+                parts[m],
+                optimizer=recipe.optimizer(learning_rate, budget),
                 batch_size=budget.batch_size,
                 max_epochs=budget.max_epochs,
                 patience=budget.patience,
                 validate_every=budget.validate_every,
-                seed=seed,
+                selection=recipe.selection,
+                seed=recipe.seeds[m],
             )
-            for objective in recipe.objectives
-            for rate in recipe.learning_rates
-            for part, seed in zip(parts, recipe.seeds, strict=True)
+            for m in places
         ]
-        ensembles = [
-            results[first : first + n_members]
-            for first in range(0, len(results), n_members)
+
+    candidates = list(itertools.product(recipe.objectives, recipe.learning_rates))
+    n_scouts = n_members if len(candidates) == 1 else min(n_members, _MAX_SCOUTS)
+    scouts = [m * n_members // n_scouts for m in range(n_scouts)]
+    others = [m for m in range(n_members) if m not in scouts]
+    for factor in RATE_FACTORS:
+        results = yield [
+            task
+            for objective, rate in candidates
+            for task in tasks(objective, factor * rate, scouts)
         ]
-        usable = [e for e in ensembles if all(fit.best_epoch > 0 for fit in e)]
-        if usable:
+        groups = [
+            results[first : first + n_scouts]
+            for first in range(0, len(results), n_scouts)
+        ]
+        usable = [group for group in groups if _are_usable(group)]
+        if not usable:
+            continue
+        best = min(usable, key=_mean_score)
+        objective, rate = best[0].objective, best[0].optimizer.learning_rate
+        rest = (yield tasks(objective, rate, others)) if others else []
+        results = [*results, *rest]
+        if _are_usable(rest):
             break
     else:
         raise all_diverged(results)
-    members = min(usable, key=_mean_score)
+    by_place = dict(zip([*scouts, *others], [*best, *rest], strict=True))
+    members = [by_place[m] for m in range(n_members)]
     unseen, residual_scale = unseen_residuals(members, parts)
     return Fitted(
         inputs=inputs,
@@ -83,6 +108,10 @@ def crossfit(recipe: Recipe, data: TrainingData, order: Rows) -> Protocol[Fitted
         residual_scale=residual_scale,
         unseen=unseen,
     )
+
+
+def _are_usable(members: Sequence[FitResult]) -> bool:
+    return all(member.best_epoch > 0 for member in members)
 
 
 def _mean_score(members: Sequence[FitResult]) -> float:

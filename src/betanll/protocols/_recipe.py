@@ -69,6 +69,8 @@ class Recipe:
         Let the learning rate fall as a cosine over the budget.
     max_evaluations : int, optional
         Evaluations in a full budget at most, by default one for each epoch.
+    selection : str, default="nll"
+        What chooses the best epoch, as in :class:`~betanll.training.FitTask`.
     """
 
     net: MLP
@@ -82,6 +84,7 @@ class Recipe:
     weight_decay: float = 0.0
     is_decaying: bool = False
     max_evaluations: int | None = None
+    selection: str = "nll"
 
     def n_train(self, n: int) -> int:
         """Return how many of `n` rows are not for validation."""

@@ -44,6 +44,7 @@ def search_and_refit(
             max_epochs=budget.max_epochs,
             patience=budget.patience,
             validate_every=budget.validate_every,
+            selection=recipe.selection,
             seed=recipe.seeds[0],
         )
         for objective in recipe.objectives

@@ -51,6 +51,8 @@ class Program(NamedTuple):
     n_snapshots: int = 0
     #: Without targets in the data, the inputs are to be reconstructed.
     has_targets: bool = True
+    #: Whether validation scores a likelihood with heavy tails.
+    has_tails: bool = False
 
 
 class Sizes(NamedTuple):
@@ -277,7 +279,8 @@ def _run(
             )
         params = params + change
         if program.n_snapshots:
-            snapshots = keep(snapshots, params, epoch, i)
+            evaluated = optimizer.evaluated(params, optimizer_state)
+            snapshots = keep(snapshots, evaluated, epoch, i)
         return params, optimizer_state, snapshots, total + loss
 
     def keep(
@@ -293,32 +296,40 @@ def _run(
             lambda: snapshots,
         )
 
-    def validate(params: jax.Array) -> tuple[jax.Array, jax.Array]:
+    def validate(params: jax.Array) -> tuple[jax.Array, ...]:
         net_params = unravel(params)["net"]
         chunk = program.validation_chunk
 
         def add_chunk(
-            i: jax.Array, sums: tuple[jax.Array, jax.Array, jax.Array]
-        ) -> tuple[jax.Array, jax.Array, jax.Array]:
+            i: jax.Array, sums: tuple[jax.Array, ...]
+        ) -> tuple[jax.Array, ...]:
             places = n_train + i * chunk + jnp.arange(chunk)
             inputs, target, weight = _split(program, samples(places))
             weight = weight * (places < n_samples).astype(data.dtype)[None]
             forward = partial(raw_outputs, net_params)
             parameters = objective.parameters_at(forward, inputs)
-            nll = weight * objective.nll(parameters, target)
+            nll = objective.nll(parameters, target)
             error = objective.mean(parameters) - target
-            square = weight * error * error
+            # XLA computes it once where it is the same.
+            score = nll
+            if program.has_tails:
+                score = objective.nll_with_tails(parameters, target)
             return (
-                sums[0] + jnp.sum(nll),
-                sums[1] + jnp.sum(square),
-                sums[2] + jnp.sum(weight) / weight.shape[0],
+                sums[0] + jnp.sum(weight * nll),
+                sums[1] + jnp.sum(weight * error * error),
+                sums[2] + jnp.sum(weight * score),
+                sums[3] + jnp.sum(weight) / weight.shape[0],
             )
 
         n_chunks = (sizes.n_validation + chunk - 1) // chunk
         zero = jnp.zeros((), data.dtype)
-        nll, square, total = jax.lax.fori_loop(0, n_chunks, add_chunk, (zero,) * 3)
+        nll, square, score, total = jax.lax.fori_loop(
+            0, n_chunks, add_chunk, (zero,) * 4
+        )
         # 0 / 0 = NaN without validation data; a NaN never counts as an improvement
-        return nll / total, square / (total * program.n_targets)
+        mse = square / (total * program.n_targets)
+        is_by_error = objective.selection == "squared-error"
+        return nll / total, mse, mse if is_by_error else score / total
 
     def train_epoch(
         carry: tuple[State, Record, jax.Array],
@@ -342,10 +353,10 @@ def _run(
         is_last = epoch >= limits.max_epochs
         is_evaluated = is_last | (epoch % limits.validate_every == 0)
         nan = jnp.full((), jnp.nan, data.dtype)
-        nll, mse = jax.lax.cond(
-            is_evaluated, validate, lambda _: (nan, nan), operand=params
+        evaluated = optimizer.evaluated(params, optimizer_state)
+        nll, mse, score = jax.lax.cond(
+            is_evaluated, validate, lambda _: (nan,) * 3, operand=evaluated
         )
-        score = mse if objective.selection == "squared-error" else nll
         is_better = is_evaluated & (score < state.best_score)
         n_stale = jnp.where(
             is_better, 0, state.n_stale + is_evaluated.astype(jnp.int32)
@@ -373,7 +384,7 @@ def _run(
             optimizer=optimizer_state,
             epoch=epoch,
             status=status.astype(jnp.int32),
-            best_params=jnp.where(is_better, params, state.best_params),
+            best_params=jnp.where(is_better, evaluated, state.best_params),
             best_score=jnp.where(is_better, score, state.best_score),
             best_epoch=jnp.where(is_better, epoch, state.best_epoch),
             n_stale=n_stale,

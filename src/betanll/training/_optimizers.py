@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any, TypeVar, dataclass_transform
+from typing import Any, NamedTuple, TypeVar, dataclass_transform
 
 import jax
 import jax.numpy as jnp
@@ -21,6 +21,10 @@ class Optimizer:
     def transform(self, decay_mask: jax.Array) -> optax.GradientTransformation:
         """Return the optax transformation; `decay_mask` is 1 where weights decay."""
         raise NotImplementedError
+
+    def evaluated(self, params: jax.Array, state: Any) -> jax.Array:
+        """Return the parameters to predict with, given the last ones and the state."""
+        return params
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):  # type: ignore[arg-type]
@@ -84,10 +88,13 @@ class CosineAdamW(AdamW):
     """AdamW whose learning rate rises for some updates, then falls as a cosine.
 
     It reaches a hundredth of `learning_rate` after `n_updates` and stays there.
+    Predictions are made with a moving average of the parameters, in which those of an
+    update count `averaging` times as much as those of the next one.
     """
 
     n_updates: float = 10_000
     n_warmup: float = 100
+    averaging: float = 0.99
 
     def transform(self, decay_mask: jax.Array) -> optax.GradientTransformation:
         def rate(count: jax.Array) -> jax.Array:
@@ -100,7 +107,32 @@ class CosineAdamW(AdamW):
             optax.scale_by_adam(self.b1, self.b2, self.eps),
             self._decay(decay_mask),
             optax.scale_by_learning_rate(rate),
+            _keep_average(self.averaging),
         )
+
+    def evaluated(self, params: jax.Array, state: Any) -> jax.Array:
+        return state[-1].average
+
+
+class _Average(NamedTuple):
+    average: jax.Array
+    n_updates: jax.Array
+
+
+def _keep_average(decay: float) -> optax.GradientTransformation:
+    """Keep a moving average of the parameters; the last link of a chain."""
+
+    def init(params: jax.Array) -> _Average:
+        return _Average(params, jnp.zeros((), params.dtype))
+
+    def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, _Average]:
+        n = state.n_updates
+        # At first over a part of the past, so that the start is soon forgotten.
+        share = 1 - jnp.minimum(decay, (n + 1) / (n + 10))
+        average = state.average + share * (params + updates - state.average)
+        return updates, _Average(average, n + 1)
+
+    return optax.GradientTransformation(init, update)
 
 
 @_optimizer

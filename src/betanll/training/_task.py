@@ -27,6 +27,7 @@ from betanll.training._predict import predict_parameters
 from betanll.training._shuffle import grid_for
 
 DEFAULT_BATCH_SIZE = 256
+_SELECTIONS = ("nll", "student-t")
 _NO_LIMIT = np.iinfo(np.int32).max
 
 
@@ -60,6 +61,10 @@ class FitTask:
         Stop after so many evaluations without strict improvement.
     validate_every : int, default=1
         Epochs from one evaluation, and line of the history, to the next.
+    selection : {"nll", "student-t"}, default="nll"
+        What chooses the best epoch: the likelihood of the objective, or one with the
+        heavy tails of a Student t in place of a Gaussian's, which a few rows far off
+        cannot decide. Objectives without a likelihood have their squared error.
     schedule_epochs : int, optional
         Epochs over which a scheduled beta moves, by default `max_epochs`. A refit for
         fewer epochs keeps the budget of the search here.
@@ -80,6 +85,7 @@ class FitTask:
     max_epochs: int = 100
     patience: int | None = None
     validate_every: int = 1
+    selection: str = "nll"
     schedule_epochs: int | None = None
     snapshots: Sequence[int] = ()
     seed: int = 0
@@ -166,6 +172,11 @@ def prepare(task: FitTask, shared: SharedData | None = None) -> PreparedFit:
         ),
     ]:
         _check_integer(name, value, 1, _NO_LIMIT)
+    if task.selection not in _SELECTIONS:
+        raise ValueError(
+            f"selection must be one of {', '.join(map(repr, _SELECTIONS))}, got "
+            f"{task.selection!r}"
+        )
     if batch_size > n_train:
         raise ValueError(
             f"batch_size is larger than the training data: {batch_size} > {n_train}"
@@ -190,6 +201,7 @@ def prepare(task: FitTask, shared: SharedData | None = None) -> PreparedFit:
         validation_chunk=validation_chunk(n),
         n_snapshots=len(snapshots),
         has_targets=packed.n_targets > 0,
+        has_tails=task.selection == "student-t",
     )
     max_epochs = task.max_epochs
     return PreparedFit(
@@ -268,9 +280,10 @@ class FitResult:
     net, objective, optimizer
         What was trained and how, as in the task.
     params : pytree
-        Parameters of the best epoch with validation data, else of the last one.
+        Parameters of the best epoch with validation data, else of the last one; their
+        moving average if the optimiser keeps one.
     last_params : pytree
-        Parameters after the last epoch.
+        The same after the last epoch.
     status : {"completed", "stopped", "diverged", "running"}
         Whether the budget was used up, patience ran out, or the loss became NaN; a
         callback is also shown a fit that goes on.
@@ -279,7 +292,8 @@ class FitResult:
     best_epoch : int
         Epoch of the best validation score, 0 without validation data.
     best_score : float
-        Validation NLL (MSE for objectives selected by it) of that epoch.
+        Validation NLL of that epoch, with heavy tails if these were to select, or MSE
+        for objectives selected by it.
     history : dict of str to array
         `epoch`, `train_loss`, `validation_nll`, `validation_mse`, by evaluation.
     snapshots : dict of int to pytree
@@ -344,7 +358,10 @@ def result_of(
     """Read the final state of a fit."""
     last, best = (
         _loop.unpack(fit.program, fit.objective, params)
-        for params in (state.params, state.best_params)
+        for params in (
+            fit.task.optimizer.evaluated(state.params, state.optimizer),
+            state.best_params,
+        )
     )
     is_finite = bool(np.all(np.isfinite(state.params)))
     kept = np.asarray(state.snapshots.params)[: int(state.snapshots.n_taken)]
