@@ -7,7 +7,7 @@ from scipy import stats
 
 from betanll.nets import MLP
 from betanll.objectives import MSE, BetaNLL, GaussianNLL
-from betanll.training import SGD, Adam, AdamW, CosineAdamW, RMSprop, _loop, fit
+from betanll.training import SGD, Adam, AdamW, CosineAdamW, RMSprop, _program, fit
 
 _random = np.random.default_rng(0)
 X = _random.normal(size=(120, 2))
@@ -236,6 +236,6 @@ def test_schedules_may_be_longer_than_any_training():
 
 def test_long_histories_are_complete():
     # Each return to Python doubles the epochs asked for, as these are so quick.
-    n = 40 * _loop.HISTORY_CAPACITY + 10
+    n = 40 * _program.HISTORY_CAPACITY + 10
     result = fit(MLP(2, (2,)), MSE(), X[:20], Y[:20], max_epochs=n)
     np.testing.assert_array_equal(result.history["epoch"], np.arange(1, n + 1))

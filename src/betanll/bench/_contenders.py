@@ -11,7 +11,7 @@ import numpy as np
 
 from betanll.bench._networks import Network
 from betanll.objectives import Objective
-from betanll.training import _loop
+from betanll.training import _loop, _program
 from betanll.training._task import PreparedFit, prepare
 
 #: Does at least so many updates (or products) and returns how many it did.
@@ -27,10 +27,10 @@ def ours(network: Network, objective: Objective, n_fits: int) -> Contender:
     def train(n_updates: int) -> int:
         n_epochs = -(-n_updates // fits[0].n_batches)
 
-        def run(fit: PreparedFit, state: _loop.State) -> None:
+        def run(fit: PreparedFit, state: _program.State) -> None:
             done = 0
             while done < n_epochs:
-                done = min(n_epochs, done + _loop.HISTORY_CAPACITY)
+                done = min(n_epochs, done + _program.HISTORY_CAPACITY)
                 state, _, _ = _loop.run(fit.program, *fit.arguments(), done, state)
             jax.block_until_ready(state)
 

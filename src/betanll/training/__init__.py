@@ -2,7 +2,6 @@
 
 from betanll.training._data import PackedData
 from betanll.training._fit import available_cores, fit, fit_fleet
-from betanll.training._loop import Net
 from betanll.training._optimizers import (
     SGD,
     Adam,
@@ -12,6 +11,7 @@ from betanll.training._optimizers import (
     RMSprop,
 )
 from betanll.training._predict import predict_parameters
+from betanll.training._program import Net
 from betanll.training._task import FitResult, FitTask
 
 __all__ = [

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from tqdm.auto import tqdm
 
-from betanll.training import _loop
+from betanll.training import _loop, _program
 from betanll.training._task import (
     FitResult,
     FitTask,
@@ -196,7 +196,7 @@ def _run_one(
 ) -> FitResult:
     arguments, state = fit.arguments(), fit.start()
     history, pace = _History(), _Pace(fit.task.max_epochs)
-    while int(state.status) == _loop.RUNNING:
+    while int(state.status) == _program.RUNNING:
         if cancelled is not None and cancelled.is_set():
             raise InterruptedError("another fit was interrupted or failed")
         epoch = int(state.epoch)
@@ -208,7 +208,7 @@ def _run_one(
         )
         history.extend(records, int(n_records))
         meter.add(int(state.epoch) - epoch)
-        is_done = int(state.status) != _loop.RUNNING
+        is_done = int(state.status) != _program.RUNNING
         if callback is not None and (is_done or int(state.epoch) % every == 0):
             current = result_of(fit, state, history.arrays())
             callback(replace(current, params=current.last_params))
@@ -273,9 +273,9 @@ def _run_group(fits: Sequence[PreparedFit], meter: _Meter) -> list[FitResult]:
     states = stack([fit.start() for fit in fits])
     histories = [_History() for _ in fits]
     pace = _Pace(max(fit.task.max_epochs for fit in fits))
-    while np.any(np.asarray(states.status) == _loop.RUNNING):
+    while np.any(np.asarray(states.status) == _program.RUNNING):
         before = np.asarray(states.epoch)
-        running = np.asarray(states.status) == _loop.RUNNING
+        running = np.asarray(states.status) == _program.RUNNING
         until = pace.after(int(before[running].min()))
         states, records, counts = jax.block_until_ready(
             _loop.run_vectorized(fits[0].program, *arguments, until, states)

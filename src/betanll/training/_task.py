@@ -14,7 +14,7 @@ import numpy.typing as npt
 from betanll import objectives
 from betanll.distributions import Distribution
 from betanll.objectives import Objective
-from betanll.training import _loop
+from betanll.training import _loop, _program
 from betanll.training._data import (
     PackedData,
     bucket,
@@ -74,7 +74,7 @@ class FitTask:
         Below 2**32. Initialisation, shuffling and the random numbers of the objective.
     """
 
-    net: _loop.Net
+    net: _program.Net
     objective: Objective | str
     x: Any = field(repr=False)
     y: Any = field(default=None, repr=False)
@@ -97,16 +97,16 @@ class PreparedFit:
 
     task: FitTask
     objective: Objective
-    program: _loop.Program
+    program: _program.Program
     rows: jnp.ndarray
     init_inputs: npt.NDArray[np.float32]
-    sizes: _loop.Sizes
-    limits: _loop.Limits
-    snapshot_times: _loop.SnapshotTimes
+    sizes: _program.Sizes
+    limits: _program.Limits
+    snapshot_times: _program.SnapshotTimes
     key: jnp.ndarray
     n_batches: int
 
-    def start(self) -> _loop.State:
+    def start(self) -> _program.State:
         """Return the state before the first epoch."""
         init_key, _ = jax.random.split(self.key)
         return _loop.start(
@@ -187,14 +187,14 @@ def prepare(task: FitTask, shared: SharedData | None = None) -> PreparedFit:
     snapshots = _checked_snapshots(task.snapshots)
 
     # Distinct training inputs, repeated only when there are too few.
-    n_distinct = min(n_train, _loop.N_INIT_INPUTS)
+    n_distinct = min(n_train, _program.N_INIT_INPUTS)
     rng = np.random.default_rng(task.seed)
     places = rng.choice(n_train, n_distinct, replace=False)
-    places = np.resize(places, _loop.N_INIT_INPUTS)
+    places = np.resize(places, _program.N_INIT_INPUTS)
     n = n_train + packed.n_validation
     # A full batch differs from one cross-validation fold to the next.
     is_full = batch_size == n_train
-    program = _loop.Program(
+    program = _program.Program(
         net=task.net,
         n_targets=packed.n_targets or packed.n_inputs,
         batch_capacity=bucket(batch_size) if is_full else -(-batch_size // 8) * 8,
@@ -210,19 +210,19 @@ def prepare(task: FitTask, shared: SharedData | None = None) -> PreparedFit:
         program=program,
         rows=packed.rows,
         init_inputs=packed.samples(places)[0].T,
-        sizes=_loop.Sizes(
+        sizes=_program.Sizes(
             grid_for(n_train),
             jnp.int32(packed.n_validation),
             jnp.int32(packed.first),
             jnp.int32(batch_size),
         ),
-        limits=_loop.Limits(
+        limits=_program.Limits(
             max_epochs=jnp.int32(max_epochs),
             patience=jnp.int32(_NO_LIMIT if task.patience is None else task.patience),
             validate_every=jnp.int32(task.validate_every),
             schedule_epochs=jnp.int32(task.schedule_epochs or max_epochs),
         ),
-        snapshot_times=_loop.SnapshotTimes(
+        snapshot_times=_program.SnapshotTimes(
             *(
                 jnp.asarray(part, jnp.int32)
                 for part in np.divmod(snapshots - 1, n_batches)
@@ -300,7 +300,7 @@ class FitResult:
         Parameters by the number of updates, as far as training came.
     """
 
-    net: _loop.Net
+    net: _program.Net
     objective: Objective
     optimizer: Optimizer
     params: Any = field(repr=False)
@@ -345,15 +345,15 @@ class FitResult:
 
 
 _STATUS_NAMES = {
-    _loop.RUNNING: "running",
-    _loop.COMPLETED: "completed",
-    _loop.STOPPED: "stopped",
-    _loop.DIVERGED: "diverged",
+    _program.RUNNING: "running",
+    _program.COMPLETED: "completed",
+    _program.STOPPED: "stopped",
+    _program.DIVERGED: "diverged",
 }
 
 
 def result_of(
-    fit: PreparedFit, state: _loop.State, history: dict[str, npt.NDArray[Any]]
+    fit: PreparedFit, state: _program.State, history: dict[str, npt.NDArray[Any]]
 ) -> FitResult:
     """Read the final state of a fit."""
     last, best = (
