@@ -56,6 +56,18 @@ if TYPE_CHECKING:
 @click.option(
     "--stored-only", is_flag=True, help="Fit nothing: sum up the stored results."
 )
+@click.option(
+    "--import",
+    "imported",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Results exported elsewhere, to go on from.",
+)
+@click.option(
+    "--export",
+    "exported",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="CSV file for all results in the store.",
+)
 def main(
     data_dir: Path | None,
     methods: tuple[str, ...],
@@ -65,6 +77,8 @@ def main(
     out: Path,
     retry_failed: bool,
     stored_only: bool,
+    imported: Path | None,
+    exported: Path | None,
 ) -> None:
     """Compare regressors that predict a distribution on real tables.
 
@@ -92,10 +106,12 @@ def main(
         if not wanted:
             raise ValueError("there is nothing to run")
         check_writable(out)
-        if stored_only and not (out / "sweep.db").exists():
+        if stored_only and imported is None and not (out / "sweep.db").exists():
             raise ValueError(f"{out / 'sweep.db'} does not exist")
         tasks = quality_tasks(wanted, names, chosen)
         with Store(out / "sweep.db") as store:
+            if imported is not None:
+                click.echo(f"{store.import_csv(imported)} new results from {imported}")
             if retry_failed:
                 store.forget_failures()
             if not stored_only:
@@ -108,6 +124,8 @@ def main(
                 _check_data(loadable, data_dir)
                 _run(quality_tasks(loadable, usable, chosen), store, workers)
             rows = store.rows(tasks)
+            if exported is not None:
+                store.export_csv(exported)
     except (MissingPackageError, ValueError, OSError) as error:
         raise _Refusal(str(error)) from None
     if not rows:

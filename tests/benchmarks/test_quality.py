@@ -305,8 +305,15 @@ def test_the_command_goes_on_and_sums_up(run, tmp_path):
     assert (out / "quality.png").stat().st_size > 1000
     names = ["runs.csv", "summary.csv", "overall.csv", "summary.md", "quality.svg"]
     before = [(out / name).read_bytes() for name in names]
-    stored = run(*chosen, "--split", 5, "--split", 6, "--stored-only")
+    of_store = [*chosen, "--split", 5, "--split", 6, "--stored-only"]
+    exported = tmp_path / "results.csv"
+    stored = run(*of_store, "--export", exported)
     assert stored.exit_code == 0, stored.output
+    assert [(out / name).read_bytes() for name in names] == before
+    # The same from an export, where there is no store.
+    out.rename(tmp_path / "elsewhere")
+    imported = run(*of_store, "--import", exported)
+    assert "2 new results" in imported.output
     assert [(out / name).read_bytes() for name in names] == before
 
 
