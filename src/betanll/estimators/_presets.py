@@ -92,7 +92,7 @@ _BATCH_SIZES = ((800, 32), (4000, 64), (16_000, 128))
 _LARGEST_BATCH = 256
 _MAX_BINS, _MIN_BINS = 32, 4
 #: Bins are fewer than `_MAX_BINS` where the first layer would see more values.
-_MAX_ENCODED = 1024
+_MAX_ENCODED = 768
 
 
 def _has_own_tails(objective: Any) -> bool:
