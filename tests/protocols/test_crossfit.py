@@ -176,6 +176,20 @@ def test_a_diverged_member_is_trained_again_more_slowly():
     assert fitted.learning_rate == pytest.approx(1e-3 / 3)
 
 
+def test_a_follower_that_diverges_starts_a_slower_search():
+    recipe = replace(RECIPE, learning_rates=(1e-3, 1e-2), seeds=range(6))
+    steps = crossfit(recipe, *rows())
+    (follower,) = steps.send([answer(task) for task in next(steps)])
+    bad = answer(follower, status="diverged", best_epoch=0, best_score=np.inf)
+    again = steps.send([bad])
+    rates = [task.optimizer.learning_rate for task in again]
+    assert rates == pytest.approx([1e-3 / 3] * 5 + [1e-2 / 3] * 5)
+    (follower,) = steps.send([answer(task) for task in again])
+    fitted = finished(steps, [answer(follower)])
+    assert fitted.learning_rate == pytest.approx(1e-3 / 3)
+    assert len(fitted.members) == 6
+
+
 def test_divergence_at_every_rate_is_an_error():
     steps = crossfit(replace(RECIPE, seeds=(1,)), *rows())
     (task,) = next(steps)
