@@ -7,17 +7,15 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("PIL")
 
-from torch.utils.data import DataLoader  # noqa: E402, after the skip
 
 from betanll.torch.depth._augmentation import (  # noqa: E402
     BORDER_CROP,
     Augmentation,
-    AugmentedImages,
     _rotated,
     remove_border,
     to_tensors,
 )
-from betanll.torch.depth._pairs import Pair, Pairs, Selection  # noqa: E402
+from betanll.torch.depth._pairs import Pair  # noqa: E402
 
 pytestmark = pytest.mark.torch
 
@@ -25,20 +23,6 @@ MEAN = torch.tensor([0.485, 0.456, 0.406]).reshape(3, 1, 1)
 STD = torch.tensor([0.229, 0.224, 0.225]).reshape(3, 1, 1)
 
 SMALL = Augmentation(crop_size=(30, 40), max_degrees=0.0, remove_border=False)
-
-
-class InMemory(Pairs):
-    def __init__(self, *pairs):
-        self.pairs = pairs
-
-    def __len__(self):
-        return len(self.pairs)
-
-    def __getitem__(self, index):
-        return self.pairs[index]
-
-    def scene(self, index):
-        return "memory"
 
 
 def coded(height, width):
@@ -366,65 +350,3 @@ def test_missing_pillow_is_asked_for(monkeypatch):
     monkeypatch.setitem(sys.modules, "PIL", None)
     with pytest.raises(ImportError, match=r'needs Pillow: pip install "betanll\[depth'):
         SMALL(coded(30, 40), np.random.default_rng(0))
-
-
-# Data set
-
-
-def test_key_decides_the_bits():
-    pairs = InMemory(coded(50, 60), coded(50, 60))
-    first = AugmentedImages(pairs, SMALL, seed=4)
-    second = AugmentedImages(pairs, SMALL, seed=4)
-    keys = [(0, 0), (0, 1), (1, 0), (1, 1)]
-    expected = [first[key] for key in keys]
-    # In another order, from another object.
-    for key, result in reversed(list(zip(keys, expected, strict=True))):
-        for mine, theirs in zip(second[key], result, strict=True):
-            assert torch.equal(mine, theirs)
-    # Epoch, index and seed each make a difference to the same pair.
-    for index in range(4):
-        for other in range(index):
-            assert not torch.equal(expected[index][1], expected[other][1])
-    other_seed = AugmentedImages(pairs, SMALL, seed=5)
-    assert not torch.equal(other_seed[0, 0][1], expected[0][1])
-
-
-def test_generator_is_that_of_seed_epoch_and_index():
-    pair = coded(50, 60)
-    data = AugmentedImages(InMemory(pair, pair), SMALL, seed=7)
-    expected = SMALL(pair, np.random.default_rng([7, 3, 1]))
-    for mine, theirs in zip(data[3, 1], expected, strict=True):
-        assert torch.equal(mine, theirs)
-
-
-def test_without_augmentation_images_are_whole(nyu_pairs):
-    data = AugmentedImages(nyu_pairs, None, seed=0)
-    assert len(data) == 8
-    for epoch in (0, 1):
-        for mine, theirs in zip(data[epoch, 7], to_tensors(nyu_pairs[7]), strict=True):
-            assert torch.equal(mine, theirs)
-
-
-@pytest.mark.cluster
-def test_loader_processes_give_the_same_bits(nyu_pairs):
-    data = AugmentedImages(nyu_pairs, Augmentation(), seed=0)
-    keys = [[(2, 0), (2, 3)], [(2, 6), (2, 5)]]
-    loader = DataLoader(
-        data, batch_sampler=keys, num_workers=1, multiprocessing_context="spawn"
-    )
-    for batch, (images, depths) in zip(keys, loader, strict=True):
-        for place, key in enumerate(batch):
-            image, depth = data[key]
-            assert torch.equal(images[place], image)
-            assert torch.equal(depths[place], depth)
-
-
-def test_image_that_cannot_be_cropped_is_named_through_a_selection(nyu_pairs):
-    data = AugmentedImages(Selection(nyu_pairs, [2, 7]), Augmentation(), seed=0)
-    assert data[0, 0][0].shape == (3, 416, 544)
-    with pytest.raises(ValueError, match=r"^bookstore_0001d_crop/rgb_00001\.jpg has"):
-        data[0, 1]
-    # Pairs that have no names are told by their index and scene.
-    data = AugmentedImages(InMemory(coded(30, 39)), SMALL, seed=0)
-    with pytest.raises(ValueError, match=r"^image 0 of memory has 39 x 30 pixels"):
-        data[0, 0]
