@@ -18,10 +18,11 @@ def test_attributes_of_a_fit(fitted, table):
     assert fitted.n_updates_ == 2 * fitted.n_iter_  # 40 rows are 2 batches of 16
     assert len(fitted.loss_curve_) == fitted.n_iter_
     history = fitted.history_
-    assert list(history) == ["epoch", "train_loss", "validation_nll", "validation_mse"]
-    best = int(np.argmin(history["validation_nll"]))
+    validation = [f"validation_{name}" for name in ("nll", "mse", "score")]
+    assert list(history) == ["epoch", "train_loss", *validation]
+    best = int(np.argmin(history["validation_score"]))
     assert history["epoch"][best] == fitted.n_iter_
-    assert -history["validation_nll"][best] == fitted.best_validation_score_
+    assert -history["validation_score"][best] == fitted.best_validation_score_
     assert fitted.best_learning_rate_ == 3e-3
     np.testing.assert_array_equal(fitted.spread_, [1.0])
     assert all(

@@ -82,6 +82,9 @@ def test_rows_far_off_do_not_decide_a_selection_with_tails():
     np.testing.assert_array_equal(
         result.history["validation_nll"], gaussian.history["validation_nll"]
     )
+    scores = result.history["validation_score"]
+    assert result.history["epoch"][np.argmin(scores)] == result.best_epoch
+    assert result.best_score == scores.min()
     predictive = result.predict(X[80:])
     density = stats.t.logpdf(far_off, 5, predictive.mean, predictive.std)
     np.testing.assert_allclose(result.best_score, -density.mean(), rtol=1e-4)
@@ -92,6 +95,9 @@ def test_squared_error_selects_by_squared_error():
         options = {"validation": (X[90:], Y[90:]), "selection": selection}
         result = fit(NET, MSE(), X[:90], Y[:90], **options, max_epochs=30)
         assert result.best_score == result.history["validation_mse"].min()
+        np.testing.assert_array_equal(
+            result.history["validation_score"], result.history["validation_mse"]
+        )
 
 
 @pytest.mark.parametrize("beta", [0.0, 0.5, 1.0])

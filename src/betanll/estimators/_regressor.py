@@ -124,7 +124,8 @@ class HeteroscedasticRegressor(
     n_iter_, n_updates_ : int
         Epochs and updates of the final training.
     history_ : dict of str to array
-        ``epoch``, ``train_loss``, ``validation_nll`` and ``validation_mse`` of the
+        ``epoch``, ``train_loss``, ``validation_nll``, ``validation_mse`` and
+        ``validation_score``, whose least value is the epoch that was kept, of the
         chosen training on the part without validation rows, in whitened units.
     loss_curve_ : list of float
         Training loss of the first member in the final training, whitened.

@@ -298,7 +298,7 @@ def _run(
                 jnp.where(n_stale >= limits.patience, STOPPED, RUNNING),
             ),
         )
-        record = Record(epoch, train_loss, nll, mse)
+        record = Record(epoch, train_loss, nll, mse, score)
         is_recorded = is_evaluated | (status == DIVERGED)
         history = jax.tree.map(
             lambda column, value: column.at[n_records].set(
@@ -329,7 +329,7 @@ def _run(
         )
 
     empty = jnp.zeros(HISTORY_CAPACITY, data.dtype)
-    history = Record(empty.astype(jnp.int32), empty, empty, empty)
+    history = Record(empty.astype(jnp.int32), *(empty,) * 4)
     return jax.lax.while_loop(is_training, train_epoch, (state, history, jnp.int32(0)))
 
 

@@ -94,3 +94,4 @@ class Record(NamedTuple):
     train_loss: jax.Array
     validation_nll: jax.Array
     validation_mse: jax.Array
+    validation_score: jax.Array

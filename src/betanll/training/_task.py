@@ -295,7 +295,8 @@ class FitResult:
         Validation NLL of that epoch, with heavy tails if these were to select, or MSE
         for objectives selected by it.
     history : dict of str to array
-        `epoch`, `train_loss`, `validation_nll`, `validation_mse`, by evaluation.
+        `epoch`, `train_loss`, `validation_nll`, `validation_mse`, and
+        `validation_score`, which selects the epoch, by evaluation.
     snapshots : dict of int to pytree
         Parameters by the number of updates, as far as training came.
     """

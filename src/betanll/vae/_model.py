@@ -81,7 +81,8 @@ class VAE(Predictions, BaseEstimator):
         Validation log-likelihood of an image then (for ``"mse"`` minus the squared
         error), under one code.
     history_ : dict of str to array
-        ``epoch``, ``train_loss``, ``validation_nll`` and ``validation_mse``.
+        ``epoch``, ``train_loss``, ``validation_nll``, ``validation_mse`` and
+        ``validation_score``, whose least value is the epoch that was kept.
     mean_image_ : array
         Mean of the training images.
     collapse_ratio_ : float
