@@ -43,12 +43,21 @@ def test_bad_input_is_refused(refused, tmp_path):
     assert "batch_size must lie between 1 and the 16 training images" in refused(
         *("depth", "train", "--rooms", 4, "--batch-size", 20, *out)
     )
+    assert "--rooms is for synthetic rooms" in refused(
+        *("depth", "train", "--nyu-dir", tmp_path, "--rooms", 8, *out)
+    )
     (tmp_path / "file").write_text("")
     assert "is a file" in refused("depth", "train", "--out", tmp_path / "file")
     assert "config.json" in refused(
         *("depth", "train", *QUICK, "--encoder", tmp_path, *out)
     )
     assert not (tmp_path / "out").exists()
+
+
+def test_a_training_that_diverges_says_so_in_one_line(refused, tmp_path):
+    assert "is not a finite number" in refused(
+        *("depth", "train", *QUICK, "--learning-rate", 1e30, "--out", tmp_path)
+    )
 
 
 @pytest.mark.parametrize(

@@ -95,6 +95,14 @@ def test_tables_and_the_figure_are_written(run, sweep, tmp_path):
     assert os.environ[RUNS_VARIABLE] == str(tmp_path / "depth-runs")
 
 
+def test_a_table_of_few_methods_trains_no_others(run, sweep, tmp_path):
+    options = ("--preset", "smoke", "--out", tmp_path)
+    outcome = run("reproduce", "table3-depth", "--method", "beta-nll", *options)
+    assert outcome.code == 0, outcome
+    betas = [Method("beta-nll", beta) for beta in (0.0, 0.5, 1.0)]
+    assert sweep == [depth_tasks(PRESETS["smoke", "synthetic"], betas)]
+
+
 def test_real_images_are_trained_on_as_in_the_paper(run, sweep, nyu_dir, tmp_path):
     options = ("--nyu-dir", nyu_dir, "--out", tmp_path / "out")
     outcome = run("reproduce", "tableS4", "--method", "l1", *options)
@@ -125,6 +133,9 @@ def test_bad_input_is_refused(refused, sweep, nyu_dir, tmp_path):
     )
     assert "tableS3 can be made with mse" in refused(
         *("reproduce", "tableS3", "--method", "l1", *smoke)
+    )
+    assert "table3-depth shows none of the methods asked for" in refused(
+        *("reproduce", "table3-depth", "--method", "beta-nll:0.25", *smoke)
     )
     (nyu_dir / "sync" / "basement" / "rgb_00050.jpg").unlink()
     message = refused("reproduce", "tableS4", *nyu, *out)

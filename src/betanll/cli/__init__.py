@@ -84,7 +84,8 @@ def _exit_code(arguments: list[str] | None) -> int:
     except click.ClickException as error:
         _complain(error)
         return 2
-    except (ValueError, OSError, ImportError) as error:  # an extra is not installed
+    # Of the input, of a training that diverged, of an extra that is not installed.
+    except (ValueError, OSError, FloatingPointError, ImportError) as error:
         click.echo(f"betanll: {_one_line(str(error))}", err=True)
         return 2
     except MemoryError:

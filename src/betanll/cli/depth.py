@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 LOSSES = ("beta-nll", "nll", "mse", "l1", "scale-invariant")
 DEFAULT_BETA = 0.5
+DEFAULT_ROOMS = 800
 #: Rooms to train on for each to validate on, and for each to test on.
 ROOMS_PER_OTHER = 20
 
@@ -43,9 +44,8 @@ def command() -> None:
 @click.option(
     "--rooms",
     type=click.IntRange(min=4),
-    default=800,
-    show_default=True,
-    help="Synthetic rooms, with four views each, where there is no --nyu-dir.",
+    help="Synthetic rooms, with four views each, where there is no --nyu-dir.  "
+    f"[default: {DEFAULT_ROOMS}]",
 )
 @click.option(
     "--loss",
@@ -95,7 +95,7 @@ def command() -> None:
 )
 def train(
     nyu_dir: Path | None,
-    rooms: int,
+    rooms: int | None,
     loss: tuple[str, float | None],
     encoder: str,
     epochs: int,
@@ -110,6 +110,8 @@ def train(
     """Train a network and test it. The same command goes on where it was killed."""
     from betanll._files import check_writable
 
+    if nyu_dir is not None and rooms is not None:
+        raise click.UsageError("--rooms is for synthetic rooms, not for --nyu-dir")
     check_writable(out)
     from betanll.torch.depth import (
         Augmentation,
@@ -125,6 +127,7 @@ def train(
     import torch  # isort: skip  (after what says how to install it)
 
     if nyu_dir is None:
+        rooms = rooms or DEFAULT_ROOMS
         data = make_rooms(rooms, -(-rooms // ROOMS_PER_OTHER))
     else:
         data = load_nyu(nyu_dir)

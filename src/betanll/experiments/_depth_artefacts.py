@@ -14,6 +14,7 @@ from betanll.experiments._depth import (
 )
 from betanll.experiments._family import Family, Request
 from betanll.experiments._figures import drawn_files, write_artefacts
+from betanll.experiments._paper import Method
 from betanll.experiments._paper_depth import ROWS, SELECTED, SHOWN
 from betanll.sweeps import Store, Task
 
@@ -50,8 +51,10 @@ class DepthModels(Family):
         return write_artefacts(contents, folder)
 
     def _tasks(self, name: str, request: Request) -> list[Task]:
-        methods = {"tableS4": ROWS, "table3-depth": SELECTED, "figS6": SHOWN}[name]
-        if request.methods is not None and name != "figS6":
-            methods = tuple(request.methods)
+        methods: tuple[Method, ...] = SHOWN
+        if name == "tableS4":
+            methods = ROWS if request.methods is None else tuple(request.methods)
+        elif name == "table3-depth":
+            methods = request.methods_of(name, SELECTED)
         preset = chosen_preset(request.preset, data_of_run())
         return depth_tasks(preset, methods)

@@ -31,6 +31,20 @@ class Request:
     datasets: Sequence[str] = ()
     methods: Sequence[Method] | None = None
 
+    def methods_of(
+        self, artefact: str, shown: tuple[Method, ...]
+    ) -> tuple[Method, ...]:
+        """Return the methods of a table that shows no others, at least one."""
+        if self.methods is None:
+            return shown
+        found = tuple(method for method in shown if method in self.methods)
+        if not found:
+            raise ValueError(
+                f"{artefact} shows none of the methods asked for; it has "
+                + "; ".join(method.label for method in shown)
+            )
+        return found
+
 
 class Family(ABC):
     """Tables and figures that are drawn from the same trainings."""

@@ -8,7 +8,6 @@ from pathlib import Path
 from betanll.datasets import load_images
 from betanll.experiments._family import Family, Request
 from betanll.experiments._figures import drawn_files, write_artefacts
-from betanll.experiments._paper import Method
 from betanll.experiments._paper_vae import DATASETS, ROWS, SELECTED
 from betanll.experiments._vae import AVERAGED, vae_tasks
 from betanll.objectives import OBJECTIVES
@@ -45,12 +44,10 @@ class Autoencoders(Family):
         return write_artefacts(contents, folder)
 
     def _tasks(self, name: str, request: Request) -> list[Task]:
-        methods: dict[str, tuple[Method, ...]] = {
-            "tableS3": (*ROWS, AVERAGED),
-            "table3-vae": SELECTED,
-            "figS5": tuple(m for m in SELECTED if m.name == "beta-nll"),
-        }
-        chosen = methods[name]
-        if request.methods is not None and name != "figS5":
-            chosen = tuple(request.methods)
-        return vae_tasks(request.preset, methods=chosen, datasets=request.datasets)
+        methods = tuple(m for m in SELECTED if m.name == "beta-nll")
+        if name == "tableS3":
+            wanted = request.methods
+            methods = (*ROWS, AVERAGED) if wanted is None else tuple(wanted)
+        elif name == "table3-vae":
+            methods = request.methods_of(name, SELECTED)
+        return vae_tasks(request.preset, methods=methods, datasets=request.datasets)

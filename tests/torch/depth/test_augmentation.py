@@ -1,5 +1,4 @@
 import math
-import sys
 
 import numpy as np
 import pytest
@@ -344,9 +343,3 @@ def test_bad_settings_raise(settings):
     (name,) = settings
     with pytest.raises(ValueError, match=f"{name} must"):
         Augmentation(**settings)
-
-
-def test_missing_pillow_is_asked_for(monkeypatch):
-    monkeypatch.setitem(sys.modules, "PIL", None)
-    with pytest.raises(ImportError, match=r'needs Pillow: pip install "betanll\[depth'):
-        SMALL(coded(30, 40), np.random.default_rng(0))

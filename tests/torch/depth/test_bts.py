@@ -1,6 +1,5 @@
 import pickle
 import struct
-import sys
 import zlib
 
 import numpy as np
@@ -179,6 +178,21 @@ def test_other_spellings_of_the_list(folder, text):
     assert pairs.scene(0) == "kitchen"
 
 
+@pytest.mark.parametrize(
+    ("name", "scene"),
+    [
+        ("bedroom_0010", "bedroom_0010"),
+        ("bedroom_0010a", "bedroom_0010"),
+        ("bedroom_0010b_out", "bedroom_0010"),
+        ("bedroom_b", "bedroom_b"),
+    ],
+)
+def test_recordings_of_one_place_are_one_scene(folder, name, scene):
+    (folder / "kitchen").rename(folder / name)
+    (folder / "list.txt").write_text(f"{name}/rgb.png {name}/depth.png 518.8579")
+    assert pairs_in(folder).scene(0) == scene
+
+
 def test_scene_has_all_folders_above_the_image(folder):
     (folder / "kitchen").rename(folder / "moved")
     (folder / "train").mkdir()
@@ -283,6 +297,25 @@ def test_depth_of_8_bits_is_refused(folder, shape, mode):
     assert message.endswith(f"mode {mode}")
 
 
+def test_image_of_16_bits_is_refused(folder):
+    path = folder / "kitchen" / "rgb.png"
+    save(path, np.full((4, 6), 3000, np.uint16))
+    message = message_of(lambda: pairs_in(folder)[0])
+    assert message.startswith(f"the image {path} must have colours of 8 bits")
+
+
+def test_postscript_under_the_name_of_an_image_is_not_executed(folder, monkeypatch):
+    path = folder / "kitchen" / "rgb.png"
+    Image.new("RGB", (6, 4)).save(path, format="EPS")
+
+    def execute(*_, **__):
+        raise AssertionError
+
+    monkeypatch.setattr("PIL.EpsImagePlugin.Ghostscript", execute)
+    message = message_of(lambda: pairs_in(folder)[0])
+    assert message.startswith(f"{path} cannot be read")
+
+
 def test_depth_of_another_size_names_both_files(folder):
     save(folder / "kitchen" / "depth.png", np.ones((6, 4), np.uint16))
     message = message_of(lambda: pairs_in(folder)[0])
@@ -295,10 +328,3 @@ def test_depth_without_a_valid_pixel_is_named(folder):
     save(path, np.zeros((4, 6), np.uint16))
     message = message_of(lambda: pairs_in(folder)[0])
     assert message == f"the depth {path} has no valid pixel"
-
-
-def test_missing_pillow_is_asked_for(folder, monkeypatch):
-    pairs = pairs_in(folder)
-    monkeypatch.setitem(sys.modules, "PIL", None)
-    with pytest.raises(ImportError, match=r'needs Pillow: pip install "betanll\[depth'):
-        pairs[0]

@@ -72,6 +72,13 @@ def tiny_network(**options):
     return DepthNet(config, **options)
 
 
+def test_images_are_taken_to_the_device_of_the_network():
+    # The device without memory stands in for a graphics card.
+    network = tiny_network().to("meta")
+    mean, variance = predict(network, torch.zeros(1, 3, 64, 64))
+    assert mean.device.type == variance.device.type == "meta"
+
+
 # Scores
 
 

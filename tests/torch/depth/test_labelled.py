@@ -97,6 +97,22 @@ def test_numbers_of_the_split_start_at_one(path, split, arrays, part, chosen):
         assert pairs.name(index) == f"image {position + 1} of labelled.mat"
 
 
+def test_the_white_frame_of_a_whole_image_is_black(tmp_path):
+    path = tmp_path / "whole.mat"
+    with h5py.File(path, "w") as file:
+        file["images"] = np.full((1, 3, 640, 480), 255, np.uint8)
+        file["rawDepths"] = np.ones((1, 640, 480), np.float32)
+        file["#refs#/0"] = np.array([list(map(ord, "kitchen"))], "u2").T
+        scenes = file.create_dataset("scenes", (1, 1), h5py.ref_dtype)
+        scenes[0, 0] = file["#refs#/0"].ref
+    image, depth = LabelledPairs(path)[0]
+    seen = np.zeros((480, 640), bool)
+    seen[7:474, 7:632] = True
+    assert (image[seen] == 255).all()
+    assert (image[~seen] == 0).all()
+    assert (depth == 1).all()
+
+
 def test_what_is_no_depth_counts_as_missing(path, arrays):
     with h5py.File(path, "r+") as file:
         file["rawDepths"][0, 0, :3] = [np.nan, np.inf, -1]

@@ -16,10 +16,17 @@ pytest.importorskip("transformers")
 from PIL import Image  # noqa: E402
 
 from betanll.torch.depth import (  # noqa: E402
+    Augmentation,
     BTSPairs,
     DepthLoss,
+    Pair,
+    Pairs,
     SyntheticScenes,
     TrainingSettings,
+    _training,
+    evaluate,
+    load_weights,
+    mean_scores,
     train_depth,
 )
 
@@ -35,12 +42,14 @@ class OwnNetwork(torch.nn.Module):
             torch.nn.SiLU(),
             torch.nn.Dropout2d(drop),
         )
-        self.last = torch.nn.Conv2d(8, 2, 1)
+        self.mean = torch.nn.Conv2d(8, 1, 1)
+        self.variance = torch.nn.Conv2d(8, 1, 1)
 
     def forward(self, image):
-        mean, z = self.last(self.features(image)).chunk(2, dim=1)
+        features = self.features(image)
         softplus = torch.nn.functional.softplus
-        return softplus(mean + 2), softplus(z) + 1e-3
+        mean = softplus(self.mean(features) + 2)
+        return mean, softplus(self.variance(features)) + 1e-3
 
 
 SETTINGS = {
@@ -57,15 +66,16 @@ def network(seed=0, **changes):
     return OwnNetwork(**changes)
 
 
-def train(net, folder, pairs, *, loss=None, **changes):
+def train(net, folder, pairs, *, loss=None, n_images=24, augmentation=None, **changes):
     """Train on 24 images, six updates an epoch."""
     return train_depth(
         net,
         loss or DepthLoss("beta-nll", 0.5),
-        pairs(24),
+        pairs(n_images),
         pairs(8, seed=1),
         folder,
         settings=TrainingSettings(**{**SETTINGS, **changes}),
+        augmentation=augmentation,
         crop=False,
     )
 
@@ -113,8 +123,6 @@ def test_the_weights_with_the_least_relative_error_are_kept(tmp_path, bright_is_
     assert result.best_update == min(scores, key=scores.get)
     assert result.validation.rel == min(scores.values())
 
-    from betanll.torch.depth import evaluate, mean_scores
-
     again = mean_scores(evaluate(net, bright_is_far(8, seed=1), crop=False))
     assert again.rel == pytest.approx(result.validation.rel, rel=1e-6)
 
@@ -148,6 +156,25 @@ def test_a_killed_training_goes_on_to_the_same_bits(tmp_path, bright_is_far, cal
     assert train(resumed, tmp_path / "b", bright_is_far) == expected
     assert_same_weights(resumed, undisturbed)
     assert log_of(tmp_path / "b") == log_of(tmp_path / "a")
+
+
+def test_a_kill_between_checkpoint_and_best_weights_loses_nothing(
+    tmp_path, bright_is_far, monkeypatch
+):
+    undisturbed = network()
+    expected = train(undisturbed, tmp_path / "a", bright_is_far)
+
+    def kill(*_):
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_training, "save_weights", kill)
+        with pytest.raises(Killed):
+            train(network(), tmp_path / "b", bright_is_far)
+    assert not (tmp_path / "b" / "best.safetensors").exists()
+    resumed = network(seed=9)
+    assert train(resumed, tmp_path / "b", bright_is_far) == expected
+    assert_same_weights(resumed, undisturbed)
 
 
 #: 120 updates, with a checkpoint after 100 of them.
@@ -223,6 +250,7 @@ def test_processes_that_read_ahead_change_nothing(tmp_path):
 def test_two_processes_do_what_one_does(tmp_path, bright_is_far, name):
     loss = DepthLoss(name, 0.5 if name == "beta-nll" else None)
     train(network(), tmp_path / "one", bright_is_far, loss=loss, n_accumulated=2)
+    # To the scale-invariant loss the part for the variance is of no use.
     code = f"""if True:
         import sys
         sys.path.insert(0, {str(Path(__file__).parent)!r})
@@ -247,12 +275,18 @@ def test_two_processes_do_what_one_does(tmp_path, bright_is_far, name):
     one, two = losses_of(tmp_path / "one"), losses_of(tmp_path / "two")
     assert len(two) == 18
     assert two == pytest.approx(one, rel=1e-4)
+    # What they found together is what the weights are worth that were kept.
+    best = network()
+    load_weights(tmp_path / "two" / "best.safetensors", best)
+    again = mean_scores(evaluate(best, bright_is_far(8, seed=1), crop=False))
+    found = [float(line["rel"]) for line in log_of(tmp_path / "two") if line["rel"]]
+    assert min(found) == pytest.approx(again.rel, rel=1e-4)
 
 
 def test_a_loss_that_is_not_finite_stops_the_training(tmp_path, bright_is_far):
     net = network()
     with torch.no_grad():
-        net.last.bias.fill_(math.nan)
+        net.mean.bias.fill_(math.nan)
     with pytest.raises(FloatingPointError, match="loss of update 1 is not a finite"):
         train(net, tmp_path, bright_is_far)
 
@@ -264,6 +298,11 @@ def test_a_loss_that_is_not_finite_stops_the_training(tmp_path, bright_is_far):
         (
             {"loss": DepthLoss("mse")},
             r"checkpoint\.pt .* its loss is beta-nll, not mse",
+        ),
+        ({"n_images": 20}, r"checkpoint\.pt .* its number of images is 24, not 20"),
+        (
+            {"augmentation": Augmentation((8, 8), remove_border=False)},
+            r"checkpoint\.pt .* its augmentation is None, not Augmentation\(",
         ),
     ],
 )
@@ -296,6 +335,43 @@ def test_an_image_that_cannot_be_read_is_named(tmp_path, n_loaders):
         ValueError, match=r"^[^\n]*rgb_5\.png cannot be read: it is[^\n]*$"
     ):
         train(network(), tmp_path / "run", lambda *_, **__: pairs, n_loaders=n_loaders)
+
+
+class OneOfAnotherSize(Pairs):
+    """An image of another size among others, or a depth of another size."""
+
+    def __init__(self, pairs, rows_of_depth):
+        self.pairs, self.rows_of_depth = pairs, rows_of_depth
+
+    def __len__(self):
+        return len(self.pairs)
+
+    def __getitem__(self, index):
+        image, depth = self.pairs[index]
+        if index != 5:
+            return Pair(image, depth)
+        return Pair(image[:-2], depth[: self.rows_of_depth])
+
+    def scene(self, index):
+        return self.pairs.scene(index)
+
+    def name(self, index):
+        return f"kitchen {index}"
+
+
+def test_sizes_that_differ_are_told(tmp_path, bright_is_far):
+    with pytest.raises(ValueError, match="batch must have one size, got 24 x 14 and 2"):
+        train(
+            network(),
+            tmp_path,
+            lambda n, seed=0: OneOfAnotherSize(bright_is_far(n, seed=seed), -2),
+        )
+    with pytest.raises(ValueError, match=r"kitchen 5 must be bytes .* \(14, 24, 3\)"):
+        train(
+            network(),
+            tmp_path,
+            lambda n, seed=0: OneOfAnotherSize(bright_is_far(n, seed=seed), None),
+        )
 
 
 def test_no_images_are_refused(tmp_path, bright_is_far):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import torch
+from PIL import Image
 from torch import Tensor
 from torch.utils.data import Dataset
 
@@ -137,16 +138,27 @@ class AugmentedImages(Dataset[tuple[Tensor, Tensor]]):
         epoch, index = key
         pair = self.pairs[index]
         if self.augmentation is None:
-            return to_tensors(pair)
+            return to_tensors(pair, self.pairs.name(index))
         rng = np.random.default_rng([self.seed, epoch, index])
         return self.augmentation(pair, rng, self.pairs.name(index))
 
 
-def to_tensors(pair: Pair) -> tuple[Tensor, Tensor]:
+def to_tensors(pair: Pair, name: str = "the image") -> tuple[Tensor, Tensor]:
     """Return the image ``(3, h, w)``, normalised, and the depth ``(1, h, w)``.
 
     The colours, between 0 and 1, lose the means of ImageNet and are divided by its
     standard deviations. Both tensors are new, of single precision.
+
+    Parameters
+    ----------
+    pair : Pair
+    name : str, default="the image"
+        What to call the image in an error.
+
+    Raises
+    ------
+    ValueError
+        If image and depth are not those of one picture.
 
     Examples
     --------
@@ -157,7 +169,7 @@ def to_tensors(pair: Pair) -> tuple[Tensor, Tensor]:
     >>> image[:, 0, 0]
     tensor([-2.1179, -2.0357, -1.8044])
     """
-    _check(pair, "the image")
+    _check(pair, name)
     return _normalised(_between_0_and_1(pair.image)), _depth_tensor(pair.depth)
 
 
@@ -205,12 +217,6 @@ def _cropped(pair: Pair, left: int, top: int, right: int, bottom: int) -> Pair:
 
 def _rotated(pair: Pair, degrees: float) -> Pair:
     """Return image and depth turned about their centre, at unchanged size."""
-    try:
-        from PIL import Image
-    except ImportError:
-        raise ImportError(
-            'rotating images needs Pillow: pip install "betanll[depth]"'
-        ) from None
     image = Image.fromarray(pair.image).rotate(degrees, Image.Resampling.BILINEAR)
     # Interpolation would invent depths, at edges and next to missing ones.
     depth = Image.fromarray(np.asarray(pair.depth, np.float32)).rotate(

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+from PIL import Image
 
 from betanll.datasets import DataError
 from betanll.torch.depth._pairs import Pair, Pairs
 
-if TYPE_CHECKING:
-    from PIL import Image
-
 _MILLIMETRES = np.float32(1000)
 #: What Pillow calls 16-bit grey; old versions widen such a PNG to 32 bits, "I".
 _DEPTH_MODES = ("I;16", "I;16B", "I;16L", "I")
+#: Pillow hands other files, such as PostScript, to programs that execute them.
+_FORMATS = ("PNG", "JPEG", "TIFF", "BMP", "PPM", "WEBP")
+#: Recordings of one place have a letter behind its number.
+_RECORDING = re.compile(r"(_\d{4})[a-z]?(_out)?$")
 
 
 class BTSPairs(Pairs):
@@ -26,7 +28,8 @@ class BTSPairs(Pairs):
     A line of the list names an image, its depth and the focal length, separated by
     blanks. The names are relative to the folder, even with a slash in front. Depths are
     16-bit pictures in millimetres, with 0 where there is no measurement. The scene of
-    a pair is the folder of its image.
+    a pair is the folder of its image; ``bedroom_0010a`` and ``bedroom_0010b`` are two
+    recordings of one scene.
 
     Parameters
     ----------
@@ -85,7 +88,8 @@ class BTSPairs(Pairs):
         return Pair(image, depth)
 
     def scene(self, index: int) -> str:
-        return PurePosixPath(self._names[index][0]).parent.as_posix()
+        folder = PurePosixPath(self._names[index][0]).parent.as_posix()
+        return _RECORDING.sub(r"\1", folder)
 
     def name(self, index: int) -> str:
         """Return the file name of an image, relative to the folder."""
@@ -143,7 +147,14 @@ def _is_positive_number(text: str) -> bool:
 
 
 def _read_image(path: Path) -> npt.NDArray[np.uint8]:
-    return np.array(_read_picture(path).convert("RGB"), np.uint8)
+    picture = _read_picture(path)
+    # Pillow would cut their values off at 255.
+    if picture.mode == "F" or picture.mode in _DEPTH_MODES:
+        raise DataError(
+            f"the image {path} must have colours of 8 bits, got one of mode "
+            f"{picture.mode}"
+        )
+    return np.array(picture.convert("RGB"), np.uint8)
 
 
 def _read_depth(path: Path) -> npt.NDArray[np.float32]:
@@ -158,14 +169,8 @@ def _read_depth(path: Path) -> npt.NDArray[np.float32]:
 
 def _read_picture(path: Path) -> Image.Image:
     try:
-        from PIL import Image
-    except ImportError:
-        raise ImportError(
-            'reading images needs Pillow: pip install "betanll[depth]"'
-        ) from None
-    try:
         with path.open("rb") as file:
-            picture = Image.open(file)
+            picture = Image.open(file, formats=_FORMATS)
             picture.load()
     # Decoders of damaged files raise almost anything, SyntaxError included.
     except Exception as error:

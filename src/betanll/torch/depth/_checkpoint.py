@@ -13,7 +13,7 @@ from torch import nn
 from betanll._files import write_synced, written_atomically
 
 #: Raised when what a checkpoint holds changes.
-VERSION = 1
+VERSION = 2
 
 
 def save_checkpoint(path: Path, state: dict[str, Any]) -> None:

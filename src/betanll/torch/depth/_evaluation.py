@@ -120,6 +120,7 @@ def predict(network: nn.Module, image: Tensor) -> tuple[Tensor, Tensor | None]:
     network : torch.nn.Module
         From images to mean and variance or None, in any resolution.
     image : tensor of shape (batch, 3, height, width)
+        It is taken to the device of the network.
 
     Returns
     -------
@@ -131,6 +132,8 @@ def predict(network: nn.Module, image: Tensor) -> tuple[Tensor, Tensor | None]:
     -----
     The network predicts in evaluation mode and is left in the mode it was in.
     """
+    device = next((each.device for each in network.parameters()), image.device)
+    image = image.to(device)
     both = torch.cat([image, image.flip(-1)])
     with torch.no_grad(), _evaluation_mode(network):
         mean, variance = network(both)
@@ -173,11 +176,12 @@ def evaluate(
     """
     if batch_size < 1:
         raise ValueError(f"batch_size must be positive, got {batch_size}")
-    device = next((each.device for each in network.parameters()), None)
     scores = []
     for batch in _batches(pairs, indices, batch_size):
         valid = [_valid(pairs, index, pair, crop) for index, pair in batch]
-        images = torch.stack([to_tensors(pair)[0] for _, pair in batch]).to(device)
+        images = torch.stack(
+            [to_tensors(pair, pairs.name(index))[0] for index, pair in batch]
+        )
         mean, variance = predict(network, images)
         for i, (_, pair) in enumerate(batch):
             spread = None if variance is None else variance[i, 0]

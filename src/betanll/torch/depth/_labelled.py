@@ -16,13 +16,16 @@ from betanll.datasets import DataError
 from betanll.torch.depth._pairs import Pair, Pairs
 
 _SPLIT_VARIABLES = {"train": "trainNdxs", "test": "testNdxs"}
+#: Rows and columns of a 480 x 640 image that the camera has seen.
+_SEEN = (slice(7, 474), slice(7, 632))
 
 
 class LabelledPairs(Pairs):
     """The labelled part of NYU Depth V2, from its MATLAB file.
 
-    The file is opened anew for each pair, so that the processes of a data loader do not
-    share it.
+    The white frame of an image is made black, as in the files that Lee et al. (2019)
+    extract. The file is opened anew for each pair, so that the processes of a data
+    loader do not share it.
 
     Parameters
     ----------
@@ -45,6 +48,9 @@ class LabelledPairs(Pairs):
     ----------
     Silberman, Hoiem, Kohli, Fergus (2012), Indoor Segmentation and Support Inference
     from RGBD Images.
+
+    Lee, Han, Ko, Suh (2019), From Big to Small: Multi-Scale Local Planar Guidance for
+    Monocular Depth Estimation.
 
     Examples
     --------
@@ -92,7 +98,7 @@ class LabelledPairs(Pairs):
                 "pixel"
             )
         return Pair(
-            np.ascontiguousarray(image),
+            _with_black_frame(image),
             np.where(is_measured, depth, 0).astype(np.float32, order="C"),
         )
 
@@ -102,6 +108,14 @@ class LabelledPairs(Pairs):
     def name(self, index: int) -> str:
         """Return the number of an image in the file, counted from 1 as in the split."""
         return f"image {self._positions[index] + 1} of {self.path.name}"
+
+
+def _with_black_frame(image: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+    if image.shape[:2] != (480, 640):
+        return np.ascontiguousarray(image)
+    framed = np.zeros(image.shape, image.dtype)
+    framed[_SEEN] = image[_SEEN]
+    return framed
 
 
 @contextmanager

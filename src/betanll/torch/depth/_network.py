@@ -190,17 +190,20 @@ def _convolution(features: int, out: int) -> list[nn.Module]:
 
 def efficientnet_b5() -> EfficientNetConfig:
     """Return the encoder of the paper, of 28 million parameters."""
-    return _scaled(width=1.6, depth=2.2, drop_rate=0.2)
+    return _scaled(width=1.6, depth=2.2)
 
 
 def small_efficientnet() -> EfficientNetConfig:
     """Return an encoder to train from scratch on small images without a GPU."""
-    return _scaled(width=0.25, depth=0.5, drop_rate=0.0)
+    return _scaled(width=0.25, depth=0.5)
 
 
-def _scaled(width: float, depth: float, drop_rate: float) -> EfficientNetConfig:
+def _scaled(width: float, depth: float) -> EfficientNetConfig:
     config = EfficientNetConfig(
-        width_coefficient=width, depth_coefficient=depth, drop_connect_rate=drop_rate
+        width_coefficient=width,
+        depth_coefficient=depth,
+        # The encoder of Bhat et al. (2021) drops nothing out.
+        drop_connect_rate=0.0,
     )
     config.hidden_dim = round_filters(config, 1280)
     return config

@@ -46,6 +46,8 @@ def load_encoder(source: str | Path) -> Any:
                 # The published ones are for images of the size the weights were trained
                 # with, whose sides get odd on the way; multiples of 32 do not.
                 depthwise_padding=[],
+                # The paper's encoder drops nothing out.
+                drop_connect_rate=0.0,
             )
     # Besides OSError: whatever transformers, safetensors and json make of bad files.
     except Exception as error:

@@ -48,6 +48,12 @@ class Processes:
         if self.size > 1:
             distributed.barrier()
 
+    def share_buffers(self, network: nn.Module) -> None:
+        """Give all processes the running statistics of the first."""
+        if self.size > 1:
+            for buffer in network.buffers():
+                distributed.broadcast(buffer, 0)
+
     def shared(self, network: nn.Module) -> nn.Module:
         """Return the network, wrapped so that gradients are averaged over processes.
 

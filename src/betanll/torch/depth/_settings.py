@@ -30,7 +30,8 @@ class TrainingSettings:
         Images of an update, over all processes.
     n_accumulated : int, default=1
         Parts in which a process takes its share of them, one after the other, where
-        memory is short.
+        memory is short. Batch normalisation and the scale-invariant loss see each part
+        by itself.
     learning_rate : float, default=3.57e-4
         The peak.
     weight_decay : float, default=0.1

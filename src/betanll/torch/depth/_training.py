@@ -75,8 +75,8 @@ def train_depth(
     """Train a network, and leave it with the weights that did best on other scenes.
 
     Called again with the same arguments after a kill, it goes on from its last
-    checkpoint and finds the same result. Under ``torchrun`` the processes share each
-    update.
+    checkpoint and, on a CPU, finds the same result. Under ``torchrun`` the processes
+    share each update.
 
     Parameters
     ----------
@@ -113,7 +113,17 @@ def train_depth(
         if not len(pairs):
             raise ValueError(f"there are no {name} images")
     with joined_processes() as processes:
-        run = _Training(network, loss, Path(folder), settings, processes)
+        description = {
+            "loss": loss.name,
+            "beta": loss.beta,
+            "number of images": len(training),
+            "first image": training.name(0),
+            "number of validation images": len(validation),
+            "augmentation": repr(augmentation),
+            "crop": crop,
+            **_lasting(settings),
+        }
+        run = _Training(network, loss, Path(folder), settings, processes, description)
         order = BatchOrder(
             len(training),
             settings.batch_size,
@@ -129,6 +139,17 @@ def train_depth(
         )
 
 
+def _lasting(settings: TrainingSettings) -> dict[str, Any]:
+    """Return what must not change between two parts of a training.
+
+    How the work is shared may: the machines after a kill need not be those before.
+    """
+    values = asdict(settings)
+    for name in ("n_loaders", "n_accumulated"):
+        del values[name]
+    return values
+
+
 class _Training:
     """A training and all that changes in its course."""
 
@@ -139,12 +160,14 @@ class _Training:
         folder: Path,
         settings: TrainingSettings,
         processes: Processes,
+        description: dict[str, Any],
     ) -> None:
         # Convolutions are faster with the channels of a pixel side by side.
         placed: Any = {"memory_format": torch.channels_last}
         self.network: nn.Module = network.to(processes.device).to(**placed)
         self.loss, self.folder = loss, folder
         self.settings, self.processes = settings, processes
+        self.description = description
         self.log = TrainingLog(folder / LOG, _COLUMNS)
 
     def to_end(
@@ -172,15 +195,17 @@ class _Training:
                 line["epoch"] = (self.update - 1) // order.updates_per_epoch
                 is_last = self.update == n_updates
                 if is_last or self.update % self.settings.validate_every == 0:
+                    self.processes.share_buffers(self.network)
                     scores = validated()
                     line.update(scores._asdict())
-                    self._keep_if_best(scores)
+                    self._note_if_best(scores)
                     bar.set_postfix(rel=f"{self.best['rel']:.3f}")
                 line["seconds"] = round(time.perf_counter() - started, 3)
                 if self.processes.is_first:
                     self.log.add(line)
                     if "rel" in line:
                         self._save()
+                        self._save_if_best()
                 bar.update()
         self.processes.wait()
         load_weights(self.folder / BEST, self.network)
@@ -204,12 +229,14 @@ class _Training:
         path = self.folder / CHECKPOINT
         if path.exists():
             self._restore(load_checkpoint(path), path)
+            if self.processes.is_first:
+                self._save_if_best()  # a kill may have come before it
         self.processes.wait()  # nobody writes while others read
         if self.processes.is_first:
             self.log.start(self.update)
 
     def _restore(self, state: dict[str, Any], path: Path) -> None:
-        for name, value in self._description().items():
+        for name, value in self.description.items():
             if state["description"].get(name) != value:
                 raise ValueError(
                     f"{path} is of another training: its {name} is "
@@ -225,7 +252,7 @@ class _Training:
         save_checkpoint(
             self.folder / CHECKPOINT,
             {
-                "description": self._description(),
+                "description": self.description,
                 "network": self.network.state_dict(),
                 "optimizer": self.optimizer.state_dict(),
                 "schedule": self.schedule.state_dict(),
@@ -235,13 +262,9 @@ class _Training:
             },
         )
 
-    def _description(self) -> dict[str, Any]:
-        """Return what must not change between two parts of a training."""
-        settings = asdict(self.settings)
-        # How the work is shared changes rounding only.
-        for name in ("n_loaders", "n_accumulated"):
-            del settings[name]
-        return {"loss": self.loss.name, "beta": self.loss.beta, **settings}
+    def _save_if_best(self) -> None:
+        if self.best["update"] == self.update:
+            save_weights(self.folder / BEST, self.network)
 
     def _parts(
         self, images: AugmentedImages, order: BatchOrder, n_updates: int
@@ -253,6 +276,7 @@ class _Training:
             images,
             batch_sampler=keys,
             num_workers=self.settings.n_loaders,
+            collate_fn=_stacked,
             # Copies of this process would have the locks of its threads, and JAX warns.
             multiprocessing_context="spawn" if self.settings.n_loaders else None,
             pin_memory=self.processes.device.type == "cuda",
@@ -319,7 +343,11 @@ class _Training:
             image.device.type, precision, enabled=precision is not torch.float32
         ):
             mean, variance = shared(image)
-        return self.loss(mean, variance, depth)
+        loss: Tensor = self.loss(mean, variance, depth)
+        if variance is None or self.loss.has_variance:
+            return loss
+        # Processes wait for the gradients of all parameters.
+        return loss + 0 * variance.sum()
 
     @staticmethod
     def _no_exchange(
@@ -330,15 +358,25 @@ class _Training:
             return contextlib.nullcontext()
         return shared.no_sync()
 
-    def _keep_if_best(self, scores: DepthScores) -> None:
+    def _note_if_best(self, scores: DepthScores) -> None:
         if not math.isfinite(scores.rel):
             raise FloatingPointError(
                 f"after update {self.update} the network predicts what is not finite"
             )
         if scores.rel < self.best["rel"]:
             self.best = {"update": self.update, **scores._asdict()}
-            if self.processes.is_first:
-                save_weights(self.folder / BEST, self.network)
+
+
+def _stacked(pairs: list[_Part]) -> _Part:
+    images, depths = zip(*pairs, strict=True)
+    sizes = sorted({tuple(depth.shape[1:]) for depth in depths})
+    if len(sizes) > 1:
+        raise ValueError(
+            "the images of a batch must have one size, got "
+            + " and ".join(f"{width} x {height}" for height, width in sizes[:2])
+            + "; an augmentation with a crop_size makes them alike"
+        )
+    return torch.stack(images), torch.stack(depths)
 
 
 def _with_plain_errors(parts: Iterable[_Part]) -> Iterator[_Part]:
