@@ -21,7 +21,8 @@ def sweep(replace_sweep):
 
 def row_of(task):
     scores = {"rmse": 0.2, "log_likelihood": 2000.0, "n_epochs": 3}
-    return {"kind": "result", **dict(task.settings), **scores, "is_collapsed": False}
+    state = {"status": "completed", "is_collapsed": False}
+    return {"kind": "result", **dict(task.settings), **scores, **state}
 
 
 def test_tables_are_written(run, sweep, tmp_path):

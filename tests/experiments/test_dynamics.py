@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from betanll.datasets import Samples, Splits, object_slide_splits
+from betanll.datasets import DataError, Samples, Splits, object_slide_splits
 from betanll.experiments import Method, _dynamics_training
 from betanll.experiments._dynamics import (
     CONTROL,
@@ -190,6 +190,38 @@ def test_probabilities_are_kept_at_six_times(fetch, method, beta):
     expected, _ = np.histogram(decades, PROBABILITY_EDGES)
     # A point at the edge of a bin may fall to either side.
     assert np.abs(np.subtract(kept[-1]["counts"], expected)).sum() <= 4
+
+
+@pytest.mark.parametrize(
+    ("method", "beta"), [("beta-nll", 0.0), ("mse", None), ("student-t", None)]
+)
+def test_a_training_that_diverges_at_once_has_a_row(fetch, method, beta):
+    settings = {**SMALL, "dataset": FETCH, "n_episodes": None, "learning_rate": 1e30}
+    row, *others = train(**{**settings, "method": method, "beta": beta})
+    assert (row["status"], row["best_epoch"], row["score"]) == ("diverged", 0, None)
+    assert {other["kind"] for other in others} <= {"probability"}
+
+
+def test_results_belong_to_the_rollouts_they_are_of(tmp_path, monkeypatch):
+    monkeypatch.setenv("BETANLL_DATA", str(tmp_path))
+
+    def source():
+        (task,) = search_tasks("smoke", methods=[Method("xvamp")], datasets=[FETCH])
+        settings = dict(task.settings)
+        return settings["n_rollouts"], settings["data_seed"]
+
+    assert source() == (16_800, 0)  # not generated yet
+    header = {
+        "format": "betanll-fetch-1",
+        "rollouts_per_shard": 50,
+        "settings": {"n_rollouts": 60, "seed": 3},
+        "versions": {},
+    }
+    (tmp_path / FETCH).mkdir()
+    (tmp_path / FETCH / "fetch.json").write_text(json.dumps(header))
+    assert source() == (60, 3)
+    with pytest.raises(DataError, match="has 60 rollouts of seed 3, but the training"):
+        _dynamics_training.load_splits(FETCH, None, 16_800, 0)
 
 
 def test_other_methods_keep_no_probabilities(fetch):

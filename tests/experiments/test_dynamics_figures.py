@@ -357,6 +357,10 @@ def test_figS4_that_the_data_is_a_substitute_and_what_is_shorter():
     assert note.startswith(
         f"Shortened run (preset laptop): {epochs} epochs instead of 500, "
     )
+    assert "rollout" not in note
+    fewer = [{**row, "n_rollouts": 60} for row in fetch_rows("laptop")]
+    note = figS4(fewer, "laptop").figure.get_supxlabel()
+    assert "60 rollouts instead of 16,800" in note
 
 
 def test_figS4_probabilities_below_the_bins_are_named():

@@ -20,6 +20,7 @@ from betanll.experiments._vae import AVERAGED, PICTURES, decoded, train, vae_tas
 from betanll.experiments._vae_figures import figS5
 from betanll.experiments._vae_tables import compare_vae, table_files
 from betanll.objectives import BetaNLL, MomentMatching
+from betanll.vae import VAE
 
 SMALL = {
     "dataset": "mnist",
@@ -136,6 +137,25 @@ def test_only_the_first_seed_keeps_pictures(images):
     assert row["kind"] == "result"
 
 
+def test_a_training_that_diverges_at_once_has_a_row(images, monkeypatch):
+    monkeypatch.setattr(_vae, "_model", lambda *_: VAE(learning_rate_init=1e30))
+    (row,) = train(**SMALL)
+    assert (row["status"], row["rmse"], row["log_likelihood"]) == (
+        *("diverged", None),
+        None,
+    )
+    page = table_files("tableS3", [row], "smoke")["tableS3.md"].decode()
+    assert "| not finite |" in page
+
+
+def test_a_score_that_is_not_finite_is_drawn(images):
+    row, pictures = train(**SMALL)
+    row["log_likelihood"] = None
+    drawing = figS5([row, pictures], "smoke")
+    title = drawing.figure.axes[1].get_title(loc="left")
+    assert title.endswith("log-likelihood not finite")
+
+
 def result(dataset, method, seed, *, shift=0.0, is_collapsed=False):
     published = Method("mm") if method == AVERAGED else method
     rmse, ll = (paper_cells(m)[dataset, published].mean for m in ("rmse", "ll"))
@@ -148,6 +168,7 @@ def result(dataset, method, seed, *, shift=0.0, is_collapsed=False):
         "rmse": rmse + shift + 1e-5 * seed,
         "log_likelihood": ll + seed,
         "n_epochs": 40,
+        "status": "completed",
         "is_collapsed": is_collapsed,
     }
 
@@ -181,16 +202,19 @@ def test_cells_agree_or_not():
 def test_tables_say_what_was_run():
     rows = results()
     rows[-1]["is_collapsed"] = True
+    rows[0]["status"] = "diverged"
     files = table_files("tableS3", rows[::-1], "laptop")
     lines = files["tableS3.csv"].decode().splitlines()
-    head = "dataset,method,beta,seed,rmse,log_likelihood,epochs,is_collapsed"
+    head = "dataset,method,beta,seed,rmse,log_likelihood,epochs,status,is_collapsed"
     assert lines[0] == head
     assert lines[1].startswith("mnist,fixed-variance,,0,0.153,-730,40,")
     assert len(lines) == 1 + 2 * 13 * 2
     page = files["tableS3.md"].decode()
     assert "Shortened run: at most 40 epochs (2 for xVAMP and VBEM)" in page
     assert "mean image: Moment matching, pixels averaged on Fashion-MNIST." in page
+    assert "Diverged in a training: Fixed variance on MNIST." in page
     assert "46 of 46 cells agree" in page
+    assert page.count("± 1 | – | – not comparable |") == 2
     assert "| Fixed variance | 0.153 ± 0.000 | 0.153 ± 0.002 | ✓ agrees |" in page
     selected = table_files("table3-vae", rows, "paper")["table3-vae.csv"].decode()
     assert len(selected.splitlines()) == 1 + 2 * 6 * 2

@@ -119,6 +119,6 @@ _NETWORKS: list[Network] = [
     BenchNetwork("sine", 1, (128, 128), "tanh", 1, 100, 1000),
     BenchNetwork("object-slide", 5, (128, 128, 128), "relu", 1, 256, 60_000),
     BenchNetwork("fpp", 29, (128, 128, 128, 128), "relu", 3, 256, 60_000),
-    BenchVAE("vae", 784, 10, (512, 256, 128), 256, 10_240),
+    BenchVAE("vae", 784, 10, (512, 256, 128), 256, 2048),
 ]
 NETWORKS = {network.name: network for network in _NETWORKS}

@@ -19,6 +19,7 @@ from typing import Any
 from tqdm import tqdm
 
 from betanll.dynamics._fetch_files import (
+    N_ROLLOUTS,
     Shard,
     missing_shards,
     remove_leftovers,
@@ -33,7 +34,7 @@ MIN_ROLLOUTS = 7
 def generate_fetch(
     folder: str | os.PathLike[str],
     *,
-    n_rollouts: int = 16_800,
+    n_rollouts: int = N_ROLLOUTS,
     seed: int = 0,
     n_jobs: int | None = None,
     progress: bool = False,

@@ -18,6 +18,8 @@ from betanll.dynamics._fetch_rollout import ENVIRONMENT, N_STEPS, Rollout
 from betanll.dynamics._pick_and_place import CONTROLLER_VERSION, SKILLS, Array
 
 HEADER = "fetch.json"
+#: As many transitions as the paper has.
+N_ROLLOUTS = 16_800
 ROLLOUTS_PER_SHARD = 50
 N_OBSERVED, N_ACTIONS = 25, 4
 
@@ -38,6 +40,13 @@ class Rollouts(NamedTuple):
     actions: Array
     goals: Array
     skills: npt.NDArray[np.str_]
+
+
+class Source(NamedTuple):
+    """How many rollouts a folder is to hold, and the seed they were drawn with."""
+
+    n_rollouts: int
+    seed: int
 
 
 class Shard(NamedTuple):
@@ -98,6 +107,12 @@ def all_shards(folder: Path) -> list[Shard]:
         Shard(folder / f"rollouts-{first:06}.npz", first, min(size, n - first))
         for first in range(0, n, size)
     ]
+
+
+def source_of(folder: Path) -> Source:
+    """Return what the header of a folder says."""
+    settings = _read_header(folder)["settings"]
+    return Source(settings["n_rollouts"], settings["seed"])
 
 
 def complete_shards(folder: Path) -> list[Shard]:
@@ -161,11 +176,15 @@ def _write_header(folder: Path, settings: dict[str, Any]) -> None:
 def _read_header(folder: Path) -> dict[str, Any]:
     path = folder / HEADER
     if not path.is_file():
-        raise DataError(f"{folder} holds no Fetch rollouts: it lacks {HEADER}")
+        raise DataError(
+            f"{folder} holds no Fetch rollouts: it lacks {HEADER}; 'betanll data "
+            "generate fetch-pick-and-place' makes them"
+        )
     try:
         header = dict(json.loads(path.read_bytes()))
         sizes = header["settings"]["n_rollouts"], header[_SHARD_SIZE]
         is_ours = header["format"] == _FORMAT and isinstance(header["versions"], dict)
+        is_ours &= type(header["settings"]["seed"]) is int
         if not is_ours or not all(type(size) is int and size > 0 for size in sizes):
             raise ValueError
     except (ValueError, KeyError, TypeError):

@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from betanll.datasets import data_directory
 from betanll.experiments._paper import METHODS, Method
 from betanll.experiments._paper_dynamics import (
     DATASETS,
+    FETCH,
     GRID,
     N_SEEDS,
     OBJECT_SLIDE,
@@ -103,7 +105,7 @@ def search_tasks(
     >>> len(search_tasks("paper", methods=METHODS))
     2304
     """
-    methods = list(methods)
+    methods, datasets = list(methods), list(datasets)
     pairs = [
         (dataset, method, configuration)
         for dataset in datasets
@@ -112,7 +114,10 @@ def search_tasks(
     ]
     # The largest networks take longest: they begin.
     pairs.sort(key=lambda pair: _cost(*pair), reverse=True)
-    return [_task(*pair, preset, seed=0, is_final=False) for pair in pairs]
+    data = {dataset: _data_settings(dataset, preset) for dataset in datasets}
+    return [
+        _task(*pair, preset, data[pair[0]], seed=0, is_final=False) for pair in pairs
+    ]
 
 
 def final_tasks(preset: str, searched: Iterable[dict[str, Any]]) -> list[Task]:
@@ -126,10 +131,11 @@ def final_tasks(preset: str, searched: Iterable[dict[str, Any]]) -> list[Task]:
         diverged has no best one.
     """
     pairs = [(*key, best) for key, best in best_configurations(searched).items()]
+    data = {pair[0]: _data_settings(pair[0], preset) for pair in pairs}
     pairs.sort(key=lambda pair: _cost(*pair), reverse=True)
     return [
         # Seed 0 has chosen the configuration.
-        _task(*pair, preset, seed=seed, is_final=True)
+        _task(*pair, preset, data[pair[0]], seed=seed, is_final=True)
         for pair in pairs
         for seed in range(1, PRESETS[preset].n_seeds + 1)
     ]
@@ -149,6 +155,11 @@ def best_configurations(
     return {key: configuration_of(row) for key, row in best.items()}
 
 
+def fetch_rollouts(rows: Iterable[dict[str, Any]]) -> int:
+    """Return on how many rollouts of Fetch the results are."""
+    return min(row["n_rollouts"] for row in rows if row["dataset"] == FETCH)
+
+
 def configuration_of(row: dict[str, Any]) -> Configuration:
     """Return the configuration of a result."""
     return Configuration(*(row[name] for name in Configuration._fields))
@@ -161,25 +172,39 @@ def _cost(dataset: str, method: Method, configuration: Configuration) -> int:
     return n_weights + 10**6 * (method.name in SLOW)
 
 
+def _data_settings(dataset: str, preset: str) -> dict[str, int]:
+    """Return what the data depend on, so that results of others are not taken.
+
+    Without rollouts on this machine, those of the paper's size are meant.
+    """
+    if dataset == OBJECT_SLIDE:
+        return {"n_episodes": PRESETS[preset].n_episodes}
+    from betanll.dynamics._fetch_files import HEADER, N_ROLLOUTS, Source, source_of
+
+    folder = data_directory() / FETCH
+    has_header = (folder / HEADER).is_file()
+    source = source_of(folder) if has_header else Source(N_ROLLOUTS, seed=0)
+    return {"n_rollouts": source.n_rollouts, "data_seed": source.seed}
+
+
 def _task(
     dataset: str,
     method: Method,
     configuration: Configuration,
     preset: str,
+    data: dict[str, int],
     *,
     seed: int,
     is_final: bool,
 ) -> Task:
-    chosen = PRESETS[preset]
-    n_episodes = {"n_episodes": chosen.n_episodes} if dataset == OBJECT_SLIDE else {}
     return Task.of(
         FUNCTION,
         dataset=dataset,
         method=method.name,
         beta=method.beta,
         **configuration._asdict(),
-        epochs=chosen.epochs[dataset],
+        epochs=PRESETS[preset].epochs[dataset],
         seed=seed,
         is_final=is_final,
-        **n_episodes,
+        **data,
     )

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 from betanll._style import BLUE, format_number, use_log_scale
 from betanll.datasets._object_slide import OBJECT_SLIDE_STEPS
+from betanll.dynamics._fetch_files import N_ROLLOUTS
 from betanll.experiments._drawing import (
     LINES,
     Amount,
@@ -28,6 +29,7 @@ from betanll.experiments._dynamics import (
     PRESETS,
     configuration_of,
     configurations,
+    fetch_rollouts,
 )
 from betanll.experiments._dynamics_training import (
     N_TIMES,
@@ -66,6 +68,8 @@ def fig6(rows: Rows, preset: str) -> Drawing:
         (residuals,) = _recorded(rows, "residuals", OBJECT_SLIDE, method)
         (final,) = _recorded(rows, "final", OBJECT_SLIDE, method)
         counts, rmse = residuals["counts"], final["rmse"]
+        if rmse is None:
+            raise NothingToDraw(f"{method.label} with seed {_SEED} has no finite RMSE")
         _draw_filled(ax, counts, RESIDUAL_EDGES, method)
         _draw_mark(ax, rmse, f"RMSE {format_number(float(f'{rmse:.2g}'))}", "--")
         ax.set(title=method.label, xlabel=f"|residual| ({_UNITS[OBJECT_SLIDE]})")
@@ -80,7 +84,7 @@ def fig6(rows: Rows, preset: str) -> Drawing:
     _set_scales(axes[0], table)
     axes[0].set_ylabel("transitions")
     figure.suptitle(f"{_NAMES[OBJECT_SLIDE]}, test set, seed {_SEED}")
-    _add_note(figure, preset, [OBJECT_SLIDE], _searched(preset, OBJECT_SLIDE))
+    _add_note(figure, preset, rows, [OBJECT_SLIDE], _searched(preset, OBJECT_SLIDE))
     return Drawing(figure, {"": table, "-rmse": pd.DataFrame(lines)})
 
 
@@ -108,7 +112,7 @@ def fig9(rows: Rows, preset: str) -> Drawing:
     groups = [group for methods in by_dataset.values() for group in methods.values()]
     largest = max(len(group) for group in groups)
     grid = Amount(largest, len(GRID), "configuration", " a method")
-    _add_note(figure, preset, list(by_dataset), grid)
+    _add_note(figure, preset, rows, list(by_dataset), grid)
     lines = [_search_line(row) for group in groups for row in group]
     return Drawing(figure, {"": pd.DataFrame(lines)})
 
@@ -156,7 +160,7 @@ def figS4(rows: Rows, preset: str) -> Drawing:
         title=f"{_NAMES[FETCH]}, training points, seed {_SEED}",
         title_fontsize="large",
     )
-    _add_note(figure, preset, [FETCH], _searched(preset, FETCH))
+    _add_note(figure, preset, rows, [FETCH], _searched(preset, FETCH))
     return Drawing(figure, {"": table})
 
 
@@ -279,7 +283,7 @@ def _searched(preset: str, dataset: str) -> Amount:
 
 
 def _add_note(
-    figure: Figure, preset: str, datasets: Sequence[str], grid: Amount
+    figure: Figure, preset: str, rows: Rows, datasets: Sequence[str], grid: Amount
 ) -> None:
     chosen, paper = PRESETS[preset], PRESETS["paper"]
     amounts = []
@@ -289,4 +293,6 @@ def _add_note(
         amounts.append(Amount(*epochs, "epoch", what))
     if OBJECT_SLIDE in datasets and chosen.n_episodes < paper.n_episodes:
         amounts.append(Amount(chosen.n_episodes, paper.n_episodes, "episode"))
+    if FETCH in datasets and (n_rollouts := fetch_rollouts(rows)) < N_ROLLOUTS:
+        amounts.append(Amount(n_rollouts, N_ROLLOUTS, "rollout"))
     add_note(figure, preset, [*amounts, grid])

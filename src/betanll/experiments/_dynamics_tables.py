@@ -8,9 +8,9 @@ from typing import Any
 
 import pandas as pd
 
+from betanll.dynamics._fetch_files import N_ROLLOUTS
 from betanll.experiments._comparison import (
     SOURCE,
-    VERDICTS,
     Page,
     Section,
     page_files,
@@ -22,6 +22,7 @@ from betanll.experiments._dynamics import (
     PRESETS,
     best_configurations,
     configurations,
+    fetch_rollouts,
 )
 from betanll.experiments._paper import METHODS, Metric
 from betanll.experiments._paper_dynamics import (
@@ -33,7 +34,7 @@ from betanll.experiments._paper_dynamics import (
     paper_best,
     paper_cells,
 )
-from betanll.experiments._runs import cells_of_runs, in_order
+from betanll.experiments._runs import VERDICTS_OF_SEEDS, cells_of_runs, in_order
 from betanll.experiments._uci_tables import Cell, count_agreement
 
 TABLES = ("table2", "tableS7")
@@ -102,7 +103,7 @@ def _results(rows: _Lines, preset: str) -> tuple[_Lines, Page]:
             note="Substitute data." if dataset == FETCH else "",
             head=["Method", "Ours", "Paper", "Compared"],
             rows=[
-                _line(cell)
+                _line(cell, PRESETS[preset].n_seeds)
                 for cell in cells
                 if cell.dataset == dataset and cell.metric == metric
             ],
@@ -125,7 +126,7 @@ def _results(rows: _Lines, preset: str) -> tuple[_Lines, Page]:
     page = Page(
         title="Table 2: dynamics models",
         preset=preset,
-        warnings=_warnings(shown, preset),
+        warnings=_warnings(shown, preset, rows),
         text=text,
         sections=sections,
         source=f"{SOURCE}, Table 2",
@@ -133,16 +134,19 @@ def _results(rows: _Lines, preset: str) -> tuple[_Lines, Page]:
     return lines, page
 
 
-def _line(cell: Cell) -> list[str]:
+def _line(cell: Cell, n_seeds: int) -> list[str]:
     digits = _DIGITS[cell.dataset, cell.metric]
     printed = paper_cells(cell.metric).get((cell.dataset, cell.method))
     paper = "–" if printed is None else spread(printed.mean, printed.std, digits)
+    verdict = VERDICTS_OF_SEEDS[cell.verdict]
     if (cell.dataset, cell.method.name, cell.metric) == (OBJECT_SLIDE, "mm", "ll"):
-        paper = "diverges"
-    verdict = VERDICTS[cell.verdict]
+        paper, verdict = "diverges", "– diverged in the paper"
     if cell.dataset == FETCH and printed is not None:
         verdict = "– other data"
-    return [cell.method.label, spread(cell.mean, cell.std, digits), paper, verdict]
+    ours = spread(cell.mean, cell.std, digits)
+    if cell.n_splits < n_seeds:
+        ours += f" ({cell.n_splits} of {n_seeds} seeds)"
+    return [cell.method.label, ours, paper, verdict]
 
 
 def _configurations(rows: _Lines, preset: str) -> tuple[_Lines, Page]:
@@ -163,7 +167,7 @@ def _configurations(rows: _Lines, preset: str) -> tuple[_Lines, Page]:
     page = Page(
         title="Table S7: best configurations of the dynamics models",
         preset=preset,
-        warnings=_warnings(list(shown), preset),
+        warnings=_warnings(list(shown), preset, rows),
         text=[
             "Chosen by the validation log-likelihood, for MSE by the validation error."
         ],
@@ -176,7 +180,7 @@ def _configurations(rows: _Lines, preset: str) -> tuple[_Lines, Page]:
     return lines, page
 
 
-def _warnings(datasets: Sequence[str], preset: str) -> list[str]:
+def _warnings(datasets: Sequence[str], preset: str, rows: _Lines) -> list[str]:
     chosen, paper = PRESETS[preset], PRESETS["paper"]
     warnings = []
     if chosen != paper:
@@ -185,11 +189,23 @@ def _warnings(datasets: Sequence[str], preset: str) -> list[str]:
             f"{NAMES[name]}"
             for name in datasets
         )
+        episodes = ""
+        if OBJECT_SLIDE in datasets and chosen.n_episodes < paper.n_episodes:
+            episodes = (
+                f"; {chosen.n_episodes:,} episodes of ObjectSlide instead of "
+                f"{paper.n_episodes:,}"
+            )
         warnings.append(
-            f"Shortened run: {epochs}; {chosen.n_seeds} seeds instead of {N_SEEDS}; "
-            f"up to {len(chosen.grid) + 1} of {len(GRID)} configurations, the paper's "
-            "best among them."
+            f"Shortened run: {epochs}{episodes}; {chosen.n_seeds} seeds instead of "
+            f"{N_SEEDS}; up to {len(chosen.grid) + 1} of {len(GRID)} configurations, "
+            "the paper's best among them."
         )
     if FETCH in datasets:
         warnings.append(SUBSTITUTE)
+        n_rollouts = fetch_rollouts(rows)
+        if n_rollouts < N_ROLLOUTS:
+            warnings.append(
+                f"Fetch-PickAndPlace has {n_rollouts:,} rollouts instead of "
+                f"{N_ROLLOUTS:,}."
+            )
     return warnings

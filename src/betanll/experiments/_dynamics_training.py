@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -10,7 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from betanll import metrics
-from betanll.datasets import Splits, data_directory, object_slide_splits
+from betanll.datasets import (
+    DataError,
+    Splits,
+    data_directory,
+    object_slide_splits,
+)
 from betanll.diagnostics import (
     effective_sampling_probabilities,
     log_residual_histogram,
@@ -19,7 +25,7 @@ from betanll.diagnostics import (
 from betanll.experiments._dynamics import CONTROL
 from betanll.experiments._paper import Method
 from betanll.experiments._paper_dynamics import OBJECT_SLIDE
-from betanll.experiments._plain import plain
+from betanll.experiments._plain import is_finite, plain
 from betanll.nets import MLP
 from betanll.objectives import Objective, StudentT, objective
 from betanll.objectives._base import Array, Parameters
@@ -66,19 +72,26 @@ def train(
     seed: int,
     is_final: bool,
     n_episodes: int | None = None,
+    n_rollouts: int | None = None,
+    data_seed: int | None = None,
 ) -> list[dict[str, Any]]:
     """Train once; a row of the kind search, or rows final, residuals and probability.
 
-    The parameters that are tested are those of the evaluation with the best score.
+    The parameters that are tested are those of the evaluation with the best score. The
+    data are `n_episodes` of ObjectSlide, or `n_rollouts` of Fetch with this seed.
     """
     settings = dict(locals())
     started = time.perf_counter()
-    data = _data(dataset, n_episodes)
+    data = _data(dataset, n_episodes, n_rollouts, data_seed)
     chosen = objective_of(Method(method, beta))
     n_train = len(data.train.x)
     batch_size = min(BATCH_SIZE, n_train)
     n_updates = epochs * (n_train // batch_size)
-    has_probabilities = is_final and dataset != OBJECT_SLIDE
+    is_watched = (
+        is_final
+        and dataset != OBJECT_SLIDE
+        and (beta is not None or chosen.selection == "squared-error")
+    )
     result = fit(
         MLP(data.train.x.shape[1], (n_units,) * n_layers, activation, "lecun"),
         chosen,
@@ -88,7 +101,7 @@ def train(
         batch_size=batch_size,
         max_epochs=epochs,
         validate_every=max(1, epochs // N_EVALUATIONS),
-        snapshots=_times(n_updates) if has_probabilities else (),
+        snapshots=_times(n_updates) if is_watched else (),
         seed=seed,
     )
     row: dict[str, Any] = {
@@ -105,7 +118,7 @@ def train(
         if is_final:
             row |= _scores(result, data.test, data.targets, "")
             rows.append(_residuals(result, data.test, data.targets))
-    if has_probabilities:
+    if is_watched:
         rows += _probabilities(result, data.points, beta)
     row["seconds"] = time.perf_counter() - started
     return [{**settings, **row} for row in rows]
@@ -134,8 +147,8 @@ class _Data(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def _data(dataset: str, n_episodes: int | None) -> _Data:
-    splits = load_splits(dataset, n_episodes)
+def _data(dataset: str, *size_and_seed: int | None) -> _Data:
+    splits = load_splits(dataset, *size_and_seed)
     inputs = Whitening.of_inputs(splits.train.x)
     targets = Whitening.of_targets(splits.train.y)
     train, validation, test = (
@@ -147,14 +160,27 @@ def _data(dataset: str, n_episodes: int | None) -> _Data:
     return _Data(train, validation, test, points, targets)
 
 
-def load_splits(dataset: str, n_episodes: int | None) -> Splits:
+def load_splits(
+    dataset: str,
+    n_episodes: int | None,
+    n_rollouts: int | None,
+    data_seed: int | None,
+) -> Splits:
     """Return the three sets: simulated, or read from the data directory."""
     if dataset == OBJECT_SLIDE:
         assert n_episodes is not None
         return object_slide_splits(n_episodes)
     from betanll.dynamics import load_fetch
+    from betanll.dynamics._fetch_files import source_of
 
-    return load_fetch(data_directory() / dataset)
+    folder = data_directory() / dataset
+    source = source_of(folder)
+    if source != (n_rollouts, data_seed):
+        raise DataError(
+            f"{folder} has {source.n_rollouts} rollouts of seed {source.seed}, but the "
+            f"training is to be on {n_rollouts} of seed {data_seed}"
+        )
+    return load_fetch(folder)
 
 
 def _scores(
@@ -181,19 +207,20 @@ def _residuals(result: FitResult, samples: _Part, targets: Whitening) -> dict[st
 def _probabilities(
     result: FitResult, points: _Part, beta: float | None
 ) -> list[dict[str, Any]]:
-    """Return how often training looks at points, at several times.
+    """Return how often training looks at points, at several times until it diverges.
 
     For the squared error it is how often the likelihood should look at them.
     """
     rows = []
-    for update in result.snapshots:
-        there = result.at(update).predict(points.x)
+    for update, params in result.snapshots.items():
+        if not is_finite(params):
+            break
+        # Whether it diverged later is of no matter.
+        there = replace(result, params=params, status="running").predict(points.x)
         if beta is not None:
             probability = effective_sampling_probabilities(there.variance, beta)
-        elif result.objective.selection == "squared-error":
-            probability = oracle_sampling_probabilities(there.mean - points.y)
         else:
-            break
+            probability = oracle_sampling_probabilities(there.mean - points.y)
         decades = np.log10(np.maximum(probability, 10 ** PROBABILITY_EDGES[0]))
         counts, _ = np.histogram(decades, PROBABILITY_EDGES)
         rows.append(

@@ -8,12 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from betanll.experiments._comparison import VERDICTS
 from betanll.experiments._paper import Method, Metric, PaperCell
-from betanll.experiments._uci_tables import Cell, mean_and_std
+from betanll.experiments._uci_tables import Cell, Verdict, mean_and_std
 
 #: Dataset and method of a result.
 Key = tuple[str, Method]
 Rows = Iterable[dict[str, Any]]
+
+#: How the cell of a table compares with the paper's, which is of several seeds.
+VERDICTS_OF_SEEDS: dict[Verdict, str] = {**VERDICTS, "not judged": "– one seed"}
 
 _COLUMNS: dict[Metric, str] = {"rmse": "rmse", "ll": "log_likelihood"}
 

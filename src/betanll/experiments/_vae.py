@@ -17,6 +17,7 @@ from betanll.experiments._paper_vae import DATASETS, N_LATENT, N_SEEDS, ROWS
 from betanll.experiments._plain import plain
 from betanll.sweeps import Task
 from betanll.vae import VAE, CollapseWarning
+from betanll.vae._training import DivergedError
 
 FUNCTION = "betanll.experiments._vae:train"
 #: Moment matching with the loss averaged over pixels, as in the published results; with
@@ -99,9 +100,13 @@ def train(
         images.train_images[rows[:n_images]] for rows in images.split()
     )
     model = _model(dataset, Method(method, beta), epochs, seed)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", CollapseWarning)  # is in the result
-        model.fit(train, validation=validation)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CollapseWarning)  # is in the result
+            model.fit(train, validation=validation)
+    except DivergedError as error:
+        n_epochs = error.result.n_epochs
+        return [{**settings, **_diverged(n_epochs, time.perf_counter() - started)}]
     log_likelihood, rmse = model.evaluate(images.test_images[:n_images], N_CODES)
     rows: list[dict[str, Any]] = [
         {
@@ -109,6 +114,7 @@ def train(
             "rmse": plain(rmse),
             "log_likelihood": plain(log_likelihood),
             "n_epochs": model.n_iter_,
+            "status": _status(model),
             "best_epoch": model.best_iter_,
             "updates": model.n_updates_,
             "collapse_ratio": plain(model.collapse_ratio_),
@@ -119,6 +125,24 @@ def train(
     if seed == 0:
         rows.append({"kind": "pictures", **_pictures(model, examples(images))})
     return [{**settings, **row} for row in rows]
+
+
+def _diverged(n_epochs: int, seconds: float) -> dict[str, Any]:
+    """Return the row of a training that has nothing to test."""
+    return {
+        "kind": "result",
+        "rmse": None,
+        "log_likelihood": None,
+        "n_epochs": n_epochs,
+        "status": "diverged",
+        "is_collapsed": False,
+        "seconds": seconds,
+    }
+
+
+def _status(model: VAE) -> str:
+    is_whole = np.isfinite(model.history_["train_loss"][-1])
+    return "completed" if is_whole else "diverged"
 
 
 def examples(images: ImageSet) -> npt.NDArray[np.uint8]:

@@ -69,13 +69,18 @@ def _draw_dataset(part: SubFigure, rows: Rows, dataset: str) -> list[dict[str, A
     for ax, (method, row) in zip(axes[1:], methods, strict=True):
         _show(ax, [decoded(row[name]) for name in PICTURES], list(_LABELS.values()))
         (result,) = of_kind(rows, "result", **_values(dataset, method))
-        rmse, log_likelihood = result["rmse"], result["log_likelihood"]
-        scores = f"RMSE {rmse:.3f}, log-likelihood {log_likelihood:,.0f}"
-        scores = scores.replace(" -", " −")
+        scores = (
+            f"RMSE {_score(result['rmse'], '.3f')}, "
+            f"log-likelihood {_score(result['log_likelihood'], ',.0f')}"
+        )
         ax.set_title(f"{method.label}: {scores}", fontsize=9, loc="left")
         names = ("dataset", "method", "beta", "seed", "rmse", "log_likelihood")
         results.append({name: result[name] for name in names})
     return results
+
+
+def _score(value: float | None, form: str) -> str:
+    return "not finite" if value is None else format(value, form).replace("-", "−")
 
 
 def _values(dataset: str, method: Method) -> dict[str, Any]:

@@ -9,7 +9,6 @@ import pandas as pd
 
 from betanll.experiments._comparison import (
     SOURCE,
-    VERDICTS,
     Page,
     Section,
     page_files,
@@ -24,7 +23,12 @@ from betanll.experiments._paper_vae import (
     SELECTED,
     paper_cells,
 )
-from betanll.experiments._runs import Key, cells_of_runs, in_order
+from betanll.experiments._runs import (
+    VERDICTS_OF_SEEDS,
+    Key,
+    cells_of_runs,
+    in_order,
+)
 from betanll.experiments._uci_tables import Cell, count_agreement
 from betanll.experiments._vae import AVERAGED, PRESETS
 
@@ -77,6 +81,7 @@ def table_files(
         {
             **{name: row[name] for name in names},
             "epochs": row["n_epochs"],
+            "status": row["status"],
             "is_collapsed": row["is_collapsed"],
         }
         for row in in_order(results, KNOWN)
@@ -103,10 +108,13 @@ def _page(artefact: str, results: Sequence[dict[str, Any]], preset: str) -> Page
             "differ by at most two standard errors of the difference, plus half a unit "
             "of the paper's last digit."
         )
-    text.append(
-        "Moment matching sums its loss over pixels, as the others do; the paper's "
-        "averages it, and is shown beside the variant that does the same."
-    )
+    if any(cell.method == AVERAGED for cell in cells):
+        text.append(
+            "Moment matching sums its loss over pixels, as the others do; the paper's "
+            "averages it, and is shown beside the variant that does the same. Its "
+            "likelihood in the paper was computed with the standard deviation in the "
+            "place of the variance."
+        )
     return Page(
         title=TABLES[artefact],
         preset=preset,
@@ -134,7 +142,9 @@ def _page(artefact: str, results: Sequence[dict[str, Any]], preset: str) -> Page
 def _line(cell: Cell) -> list[str]:
     digits = _DIGITS[cell.metric]
     paper = "–" if cell.paper is None else spread(cell.paper[0], cell.paper[1], digits)
-    verdict = VERDICTS[cell.verdict].replace("split", "seed")
+    verdict = VERDICTS_OF_SEEDS[cell.verdict]
+    if (cell.method, cell.metric) == (AVERAGED, "ll"):
+        verdict = "– not comparable"
     return [cell.method.label, spread(cell.mean, cell.std, digits), paper, verdict]
 
 
@@ -148,14 +158,18 @@ def _warnings(results: Sequence[dict[str, Any]], preset: str) -> list[str]:
             f"xVAMP and VBEM) instead of {paper.epochs:,}{images}; seeds: "
             f"{chosen.n_seeds} instead of {paper.n_seeds}."
         )
-    collapsed = [
+    collapsed = _names(row for row in results if row["is_collapsed"])
+    if collapsed:
+        warnings.append(f"Reconstructions no better than the mean image: {collapsed}.")
+    diverged = _names(row for row in results if row["status"] == "diverged")
+    if diverged:
+        warnings.append(f"Diverged in a training: {diverged}.")
+    return warnings
+
+
+def _names(results: Iterable[dict[str, Any]]) -> str:
+    names = (
         f"{_method(row).label} on {NAMES[row['dataset']]}"
         for row in in_order(results, KNOWN)
-        if row["is_collapsed"]
-    ]
-    if collapsed:
-        names = "; ".join(dict.fromkeys(collapsed))
-        warnings.append(
-            f"Collapsed, with reconstructions no better than the mean image: {names}."
-        )
-    return warnings
+    )
+    return "; ".join(dict.fromkeys(names))

@@ -19,7 +19,7 @@ from betanll.vae._training import train
 
 
 class CollapseWarning(UserWarning):
-    """The decoder ignores the code: every image is reconstructed alike."""
+    """Reconstructions are no better than the mean image."""
 
 
 class VAE(Predictions, BaseEstimator):
@@ -89,7 +89,7 @@ class VAE(Predictions, BaseEstimator):
         RMSE of the reconstructions over RMSE of `mean_image_`, on up to 1000
         validation images.
     is_collapsed_ : bool
-        Whether that ratio is at least 0.98: the code then carries nothing.
+        Whether that ratio is at least 0.98: the decoder may then ignore the code.
 
     References
     ----------
@@ -160,7 +160,7 @@ class VAE(Predictions, BaseEstimator):
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None, *, validation: Any = None) -> Self:
-        """Train on images; warns with a :class:`CollapseWarning` if codes are ignored.
+        """Train on images; a :class:`CollapseWarning` tells if that was of no use.
 
         Parameters
         ----------
@@ -182,8 +182,8 @@ class VAE(Predictions, BaseEstimator):
         self.__dict__ = model.__dict__
         if self.is_collapsed_:
             warnings.warn(
-                "the decoder ignores the code: reconstructions are no better than the "
-                f"mean image (ratio of the errors {self.collapse_ratio_:.3f})",
+                "reconstructions are no better than the mean image (ratio of the "
+                f"errors {self.collapse_ratio_:.3f}): the decoder may ignore the code",
                 CollapseWarning,
                 stacklevel=2,
             )

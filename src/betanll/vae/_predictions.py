@@ -189,8 +189,8 @@ class Predictions:
     def collapse_ratio(self, X: Any) -> float:
         """Return the RMSE of reconstructions over that of the training mean image.
 
-        Near one, codes carry nothing about the images; `is_collapsed_` says so from
-        0.98 on.
+        A decoder that ignores the codes has about one. So may have a Student t, whose
+        location is not the mean. `is_collapsed_` is true from 0.98 on.
         """
         images = self._images(X)
         residual = pixels_of(images) - self.mean_image_.reshape(1, -1)

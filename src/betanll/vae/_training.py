@@ -21,6 +21,18 @@ if TYPE_CHECKING:
 #: Validation images that tell whether the code is used.
 N_HELD_OUT = 1000
 
+
+class DivergedError(ValueError):
+    """Training diverged before any parameters were worth to be kept."""
+
+    def __init__(self, result: FitResult) -> None:
+        super().__init__(
+            f"training diverged in epoch {result.n_epochs}: scale the images to "
+            "[0, 1] or lower learning_rate_init"
+        )
+        self.result = result
+
+
 Images = npt.NDArray[Any]
 Places = npt.NDArray[np.integer]
 
@@ -58,10 +70,7 @@ def train(model: VAE, X: Any, validation: Any) -> Images:
         progress=bool(model.verbose),
     )
     if result.best_epoch == 0:
-        raise ValueError(
-            f"training diverged in epoch {result.n_epochs}: scale the images to "
-            "[0, 1] or lower learning_rate_init"
-        )
+        raise DivergedError(result)
     model.net_, model.objective_, model.image_shape_ = net, objective, shape
     _keep(model, result)
     total = sum(
