@@ -163,10 +163,10 @@ def render(summary: Summary, note: str) -> str:
         lines += [
             f"Ranks and means are over the {len(summary.ranked)} datasets of which all "
             f"methods have all splits: {list_of(summary.ranked)}. On each, the best "
-            "mean over the splits has rank 1. Methods whose paired difference to it is "
-            "within 1.96 standard errors share the rank, the best of the rest leads "
-            "the next group, and a rank counts the methods before it. CRPS and width "
-            "are in standard deviations of the training target.",
+            "mean over the splits has rank 1. Methods that a paired t test at 5 % does "
+            "not tell from it share the rank, the best of the rest leads the next "
+            "group, and a rank counts the methods before it. CRPS and width are in "
+            "standard deviations of the training target.",
             "",
             *_markdown(
                 summary.overall.set_index("method").rename(columns=_OVERALL).map(_plain)

@@ -62,6 +62,13 @@ def test_a_constant_difference_separates(rows, gap):
     }
 
 
+def test_few_rows_need_a_larger_difference():
+    """The t test of five rows at 5 % is at 2.776 standard errors."""
+    noise = np.array([-2.0, -1.0, 0.0, 1.0, 2.0]) / np.sqrt(0.5)  # standard error 1
+    assert not differs(np.zeros(5), noise + 2.77)
+    assert differs(np.zeros(5), noise + 2.78)
+
+
 def test_tie_is_a_paired_test_at_1_96_standard_errors():
     rng = np.random.default_rng(0)
     first = 100 * rng.normal(size=400)

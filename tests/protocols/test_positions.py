@@ -62,13 +62,30 @@ def test_constant_columns_and_rounding_have_one_position():
     assert np.all(found.apply(values + 5) == 0)
 
 
-def test_rows_choose_what_is_measured(monkeypatch):
+def test_rows_choose_what_is_measured():
     values = np.arange(20.0)[:, None]
     found = Positions.of_inputs(values, 2, rows=np.array([4, 6, 8, 10, 12]))
     np.testing.assert_array_equal(found.knots[:, 0], [4, 8, 12])
-    monkeypatch.setattr(module, "_MAX_ROWS", 5)  # every fourth row
-    found = Positions.of_inputs(values, 2)
-    np.testing.assert_array_equal(found.knots[:, 0], [0, 8, 16])
+
+
+def test_the_order_of_a_large_table_does_not_matter(monkeypatch):
+    monkeypatch.setattr(module, "_MAX_ROWS", 100)
+    values = np.arange(1000.0)[:, None] % [[10, 20]]
+    found = Positions.of_inputs(values, 31)
+    for column, period in zip(found.knots.T, (10, 20), strict=True):
+        np.testing.assert_array_equal(column[:period], np.arange(period))
+
+
+def test_a_frequent_value_leaves_the_other_knots_to_the_rest():
+    rng = np.random.default_rng(5)
+    values = np.zeros((1000, 1))
+    values[:30, 0] = np.exp(2 * rng.normal(size=30))
+    found = Positions.of_inputs(values, n_bins=8)
+    assert np.isfinite(found.knots).sum() == 9
+    positions = found.apply(values[:30])[:, 0]
+    counts, _ = np.histogram(positions, np.arange(1, 9))
+    assert counts.min() >= 3
+    assert np.all(found.apply(values[30:]) == 0)
 
 
 def test_single_precision_is_measured_in_double():

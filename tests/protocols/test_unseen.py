@@ -20,7 +20,7 @@ def constant_members(monkeypatch):
 
 
 def parts_of(y, n_members, share=0.2, weights=None):
-    data = TrainingData(np.zeros((len(y), 1)), y[:, None], weights)
+    data = TrainingData(np.arange(len(y))[:, None] * 1.0, y[:, None], weights)
     same = Whitening(np.zeros(1), np.ones(1))
     parts = []
     for m in range(n_members):
@@ -65,14 +65,42 @@ def test_windows_that_touch_by_rounding_have_no_common_rows():
 
 
 def test_standardised_residuals_shrink_with_the_spread_of_the_ensemble():
-    y, members = np.zeros(N), np.tile([1.0, -1.0], 5)
+    y, members = np.full(N, 2.0), np.tile([1.0, -1.0], 5)
     unseen, scale = unseen_residuals(members, parts_of(y, 10))
-    # Squared residuals are 1, half squared differences 2 and the disagreement 1: they
-    # leave 1 - 0.9 * 2 < 0, of which a quarter is the least that is believed.
-    assert scale[0] == pytest.approx(0.5)
-    # The disagreement counts 0.9 * 2 times.
+    # The mean of two members is 0, half their squared difference 2. The mean of ten has
+    # 1/2 - 1/10 of it less in its squared error.
+    square = 4 - 0.4 * 2
+    assert scale[0] ** 2 == pytest.approx(square)
+    # They disagree by 0.9 of it.
     variance = 1 + 0.9 * 2
-    np.testing.assert_allclose(unseen.residuals**2, 0.25 / variance, rtol=1e-6)
+    np.testing.assert_allclose(unseen.residuals**2, square / variance, rtol=1e-6)
+
+
+def test_a_quarter_of_the_squared_error_is_the_least_that_is_believed():
+    y, members = np.full(N, 0.5), np.tile([1.0, -1.0], 5)
+    _, scale = unseen_residuals(members, parts_of(y, 10))
+    assert scale[0] ** 2 == pytest.approx(0.5**2 / 4)
+
+
+def test_members_that_have_seen_a_row_are_not_asked(monkeypatch):
+    rng = np.random.default_rng(7)
+    y, guesses = rng.normal(size=N), rng.normal(size=(10, N))
+    parts = parts_of(y, 10)
+    starts = [window_start(m, 10, N) for m in range(10)]
+
+    def found(seen):
+        def moments(member, x):
+            rows = x[:, 0].round().astype(int)
+            is_own = (rows - starts[member]) % N < N // 5
+            mean = np.where(is_own, guesses[member, rows], seen[rows])
+            return mean[:, None], np.ones((len(x), 1))
+
+        monkeypatch.setattr(_unseen, "whitened_moments", moments)
+        unseen, scale = unseen_residuals(range(10), parts)
+        return unseen.residuals, scale
+
+    for one, other in zip(found(y), found(np.zeros(N)), strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_rows_without_weight_do_not_count():

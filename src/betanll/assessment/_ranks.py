@@ -6,19 +6,20 @@ from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
+from scipy import stats
 
 Array = npt.NDArray[np.float64]
 
-#: Standard errors that a mean difference must exceed: a two-sided 5 % test.
-_CRITICAL = 1.96
+#: Of the two-sided t test of a mean difference.
+_LEVEL = 0.05
 
 
 def ranks_with_ties(losses: Mapping[str, Array]) -> dict[str, int]:
     """Rank methods by their mean loss on the same rows, the smallest first.
 
-    The best method leads a group; all methods whose paired difference to the leader is
-    within 1.96 standard errors tie with it. The best of the rest leads the next group,
-    whose rank counts the methods before it.
+    The best method leads a group; all methods tie with it that do not differ from it by
+    a paired t test at 5 %. The best of the rest leads the next group, whose rank counts
+    the methods before it.
 
     Parameters
     ----------
@@ -53,4 +54,5 @@ def differs(first: Array, second: Array) -> bool:
     with np.errstate(invalid="ignore"):  # an infinite loss on both sides
         difference = np.asarray(second) - np.asarray(first)
         error = np.std(difference, ddof=1) / np.sqrt(len(difference))
-        return not abs(np.mean(difference)) <= _CRITICAL * error
+        critical = stats.t.ppf(1 - _LEVEL / 2, len(difference) - 1)
+        return not abs(np.mean(difference)) <= critical * error

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: Training and validation need so many rows together.
 MIN_ROWS = 3
+#: Smaller ones, in the largest, vanish in the single precision of training.
+_MIN_WEIGHT = 1e-30
 
 
 def checked_data(
@@ -51,7 +53,7 @@ def checked_data(
         )[:, None]
         # Only their ratios matter, and sums of large ones could overflow.
         weights = weights / max(weights.max(), np.finfo(np.float64).tiny)
-        is_used &= weights[:, 0] > 0
+        is_used &= weights[:, 0] > _MIN_WEIGHT
     data = TrainingData(X, targets, weights)
     if not is_used.all():
         data = data[np.flatnonzero(is_used)]

@@ -71,12 +71,14 @@ def crossfit(recipe: Recipe, data: TrainingData, order: Rows) -> Protocol[Fitted
     n_scouts = n_members if len(candidates) == 1 else min(n_members, _MAX_SCOUTS)
     scouts = [m * n_members // n_scouts for m in range(n_scouts)]
     others = [m for m in range(n_members) if m not in scouts]
+    tried: list[FitResult] = []
     for factor in RATE_FACTORS:
         results = yield [
             task
             for objective, rate in candidates
             for task in tasks(objective, factor * rate, scouts)
         ]
+        tried += results
         groups = [
             results[first : first + n_scouts]
             for first in range(0, len(results), n_scouts)
@@ -87,11 +89,11 @@ def crossfit(recipe: Recipe, data: TrainingData, order: Rows) -> Protocol[Fitted
         best = min(usable, key=_mean_score)
         objective, rate = best[0].objective, best[0].optimizer.learning_rate
         rest = (yield tasks(objective, rate, others)) if others else []
-        results = [*results, *rest]
+        tried += rest
         if _are_usable(rest):
             break
     else:
-        raise all_diverged(results)
+        raise all_diverged(tried)
     by_place = dict(zip([*scouts, *others], [*best, *rest], strict=True))
     members = [by_place[m] for m in range(n_members)]
     unseen, residual_scale = unseen_residuals(members, parts)
@@ -103,7 +105,7 @@ def crossfit(recipe: Recipe, data: TrainingData, order: Rows) -> Protocol[Fitted
         learning_rate=members[0].optimizer.learning_rate,
         members=members,
         history=members[0].history,
-        search=overview(results),
+        search=overview(tried),
         best_score=-_mean_score(members),
         residual_scale=residual_scale,
         unseen=unseen,

@@ -20,7 +20,8 @@ class Positions(ColumnMap):
 
     Knots are all values of a column with few different ones, else quantiles: equally
     many rows lie between two of them, however wild the values, and an outlier is no
-    further away than the last knot.
+    further away than the last knot. A value with more rows than that is a knot, and the
+    others are quantiles of the rest.
 
     Parameters
     ----------
@@ -44,7 +45,10 @@ class Positions(ColumnMap):
     ) -> Positions:
         """Measure the columns on these rows."""
         rows = np.arange(len(values)) if rows is None else rows
-        rows = rows[:: -(-len(rows) // _MAX_ROWS)]
+        if len(rows) > _MAX_ROWS:
+            # At random, as the order of a table may have a period.
+            chosen = np.random.default_rng(0).integers(len(rows), size=_MAX_ROWS)
+            rows = rows[np.sort(chosen)]
         knots = np.full((n_bins + 1, values.shape[1]), np.inf)
         for column, its_knots in zip(values.T, knots.T, strict=True):
             found = _knots(column[rows].astype(np.float64), n_bins)
@@ -74,10 +78,13 @@ class Positions(ColumnMap):
 
 
 def _knots(column: Matrix, n_bins: int) -> Matrix:
-    values = np.unique(column)
+    values, counts = np.unique(column, return_counts=True)
     if len(values) > n_bins + 1:
-        levels = np.linspace(0, 1, n_bins + 1)
-        values = np.unique(np.quantile(column, levels, method="inverted_cdf"))
+        is_frequent = counts > len(column) / n_bins
+        rest = np.repeat(values[~is_frequent], counts[~is_frequent])
+        levels = np.linspace(0, 1, n_bins + 1 - np.sum(is_frequent))
+        quantiles = np.quantile(rest, levels, method="inverted_cdf")
+        values = np.union1d(values[is_frequent], quantiles)
     # Values that differ by their rounding alone are one.
     with np.errstate(over="ignore"):
         gaps = np.diff(values)

@@ -1,14 +1,16 @@
 """What rows that members have not seen say about the ensemble.
 
-Residuals of a member are larger than those of the ensemble, which averages its whims
-out. Where two members have not seen a row, half their squared difference estimates the
-variance of one of them, and M members have an M-th of it.
+Two members that have not seen a row predict it as two of the ensemble predict a new
+one: half their squared difference estimates the variance of one of them, of which their
+mean has a half and that of M members an M-th. Members that have seen the row are asked
+only where there are no two that have not: they know its target, and disagree with the
+others where those are wrong.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,18 +32,12 @@ _MIN_SHARE = 0.25
 
 
 class _Part(NamedTuple):
-    """Predictions for validation rows of one member, all of shape (n, n_targets).
-
-    Half the squared difference to a second member that has not seen a row either, and
-    the weight of that: zero if there is none.
-    """
+    """Predictions for rows that one or two members have not seen, (n, n_targets)."""
 
     residuals: Matrix
     variance: Matrix
     disagreement: Matrix
     weights: Matrix
-    half_square: Matrix
-    shared_weights: Matrix
 
 
 def window_start(member: int, n_members: int, n: int) -> int:
@@ -54,58 +50,70 @@ def unseen_residuals(
 ) -> tuple[Unseen, Matrix]:
     """Return standardised residuals, and the root mean square of whitened ones.
 
-    Both are those of members on rows that they have not seen, shrunk to the size that
-    residuals of the ensemble would have.
+    Both are of rows that members have not seen, shrunk to the size that residuals of
+    the ensemble would have.
     """
-    part = _Part(
-        *(
-            np.concatenate(columns)
-            for columns in zip(
-                *(_part(m, members, parts[m]) for m in range(len(members))),
-                strict=True,
-            )
-        )
+    n_members, n = len(members), len(parts[0])
+    # A few rows, by which windows overlap that are meant to be disjoint, say nothing.
+    are_pairs = n_members > 1 and n / n_members <= _MAX_STRIDE * parts[0].n_validation
+    judged = _pair if are_pairs else _single
+    columns = zip(
+        *(judged(m, members, parts[m]) for m in range(n_members)), strict=True
     )
-    averaged = 1 - 1 / len(members)
-    shared = part.shared_weights
-    # Members that have seen a row agree about it more than they do elsewhere.
-    single = weighted_mean(part.half_square, shared, default=0.0)
-    seen = weighted_mean(part.disagreement, shared, default=0.0)
-    stretch = np.where(seen > 0, averaged * single / np.where(seen > 0, seen, 1), 1.0)
-    variance = part.variance + np.maximum(stretch, 1.0) * part.disagreement
-    standardised = part.residuals / np.sqrt(variance)
+    part = _Part(*map(np.concatenate, columns))
+    if are_pairs:
+        added = (1 - 1 / n_members) * part.disagreement
+        gain = (1 / 2 - 1 / n_members) * part.disagreement
+    else:
+        # It is too large where the member is wrong, but there is nobody else to ask.
+        added = part.disagreement
+        gain = np.zeros_like(added)
+    variance = part.variance + added
 
-    def shrunk(residuals: Matrix, half_square: Matrix) -> Matrix:
-        gain = averaged * weighted_mean(half_square, shared, default=0.0)
+    def shrunk(residuals: Matrix, gain: Matrix) -> Matrix:
+        less = weighted_mean(gain, part.weights, default=0.0)
         total = weighted_mean(residuals**2, part.weights, default=1.0)
-        share = 1 - gain / np.where(total > 0, total, 1.0)
+        share = 1 - less / np.where(total > 0, total, 1.0)
         return residuals * np.sqrt(np.clip(share, _MIN_SHARE, 1.0))
 
-    whitened = shrunk(part.residuals, part.half_square)
+    standardised = shrunk(part.residuals / np.sqrt(variance), gain / variance)
     return (
-        Unseen(shrunk(standardised, part.half_square / variance), part.weights),
-        root_mean_square(whitened, part.weights),
+        Unseen(standardised, part.weights),
+        root_mean_square(shrunk(part.residuals, gain), part.weights),
     )
 
 
-def _part(m: int, members: Sequence[FitResult], part: PackedData) -> _Part:
+def _pair(m: int, members: Sequence[FitResult], part: PackedData) -> _Part:
+    """Return what a member and the next one say of rows that neither has seen."""
     n_members, n = len(members), len(part)
     # The window of the next member begins so many rows later.
     stride = window_start(m + 1, n_members, n) - window_start(m, n_members, n)
-    n_rows = min(part.n_validation, _MAX_ROWS)
-    first = max(0, min(stride - n_rows // 2, part.n_validation - n_rows))
-    x, y, w = part.samples(part.n_train + first + np.arange(n_rows))
-    moments = [whitened_moments(member, x) for member in members]
-    means = [mean for mean, _ in moments]
-    weights: Matrix = np.broadcast_to(w, means[m].shape).astype(np.float64)
-    # A few rows, by which windows overlap that are meant to be disjoint, say nothing.
-    overlaps = n_members > 1 and stride <= _MAX_STRIDE * part.n_validation
-    is_shared = overlaps & (first + np.arange(n_rows) >= stride)[:, None]
-    return _Part(
-        residuals=y - means[m],
-        variance=moments[m][1],
-        disagreement=np.var(means, axis=0),
-        weights=weights,
-        half_square=(means[m] - means[(m + 1) % n_members]) ** 2 / 2,
-        shared_weights=weights * is_shared,
+    x, y, w = _validation_rows(part, stride)
+    (mean, variance), (other, its_variance) = (
+        whitened_moments(member, x)
+        for member in (members[m], members[(m + 1) % n_members])
     )
+    return _Part(
+        residuals=y - (mean + other) / 2,
+        variance=(variance + its_variance) / 2,
+        disagreement=(mean - other) ** 2 / 2,
+        weights=np.broadcast_to(w, mean.shape).astype(np.float64),
+    )
+
+
+def _single(m: int, members: Sequence[FitResult], part: PackedData) -> _Part:
+    """Return what a member says of its own rows, and how much all members differ."""
+    x, y, w = _validation_rows(part, 0)
+    moments = [whitened_moments(member, x) for member in members]
+    mean, variance = moments[m]
+    return _Part(
+        residuals=y - mean,
+        variance=variance,
+        disagreement=np.var([mean for mean, _ in moments], axis=0),
+        weights=np.broadcast_to(w, mean.shape).astype(np.float64),
+    )
+
+
+def _validation_rows(part: PackedData, first: int) -> tuple[Any, ...]:
+    n_rows = max(0, min(part.n_validation - first, _MAX_ROWS))
+    return part.samples(part.n_train + first + np.arange(n_rows))

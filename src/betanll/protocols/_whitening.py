@@ -13,6 +13,8 @@ from betanll.protocols._columns import ColumnMap, Matrix, blocks
 
 #: Whitened values are cut off here; a network in single precision squares them.
 _LIMIT = 1e15
+#: Unit of a constant target, in its magnitude.
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -44,10 +46,14 @@ class Whitening(ColumnMap):
         weights: Matrix | None = None,
         rows: npt.NDArray[np.intp] | None = None,
     ) -> Whitening:
-        """Measure target columns; the scale of a constant one is its magnitude."""
+        """Measure target columns; the scale of a constant one is next to nothing.
+
+        Whatever a network makes of such a target is then its value.
+        """
         mean, std = _moments(values, weights, rows)
-        magnitude = np.where(mean == 0, 1.0, np.abs(mean))
-        return cls(mean, np.where(std == 0, magnitude, std))
+        rounding = _ROUNDING * np.where(mean == 0, 1.0, np.abs(mean))
+        rounding = np.maximum(rounding, np.finfo(np.float64).tiny)
+        return cls(mean, np.where(std == 0, rounding, std))
 
     def blocks(
         self,
