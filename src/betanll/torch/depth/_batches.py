@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import torch
+from torch import Tensor
 
 #: Epoch and index of an image: what the randomness of its augmentation depends on.
 Key = tuple[int, int]
+#: Images and depths that go through the network together.
+Part = tuple[Tensor, Tensor]
 
 
 @dataclass(frozen=True)
@@ -77,3 +81,27 @@ class BatchOrder:
         n_own = self.n_parts // size
         for update in range(first, stop):
             yield from self.parts(update)[rank * n_own : (rank + 1) * n_own]
+
+
+def stacked(pairs: list[Part]) -> Part:
+    """Return images and depths of one size as two tensors."""
+    images, depths = zip(*pairs, strict=True)
+    sizes = sorted({tuple(depth.shape[1:]) for depth in depths})
+    if len(sizes) > 1:
+        raise ValueError(
+            "the images of a batch must have one size, got "
+            + " and ".join(f"{width} x {height}" for height, width in sizes[:2])
+            + "; an augmentation with a crop_size makes them alike"
+        )
+    return torch.stack(images), torch.stack(depths)
+
+
+def with_plain_errors(parts: Iterable[Part]) -> Iterator[Part]:
+    """Take the traceback of a loading process out of the message of its error."""
+    try:
+        yield from parts
+    except ValueError as error:
+        *traceback, last = str(error).strip().splitlines() or [""]
+        if not traceback:
+            raise
+        raise type(error)(last.partition(": ")[2]) from None

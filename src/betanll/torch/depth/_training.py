@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +17,12 @@ from torch.utils.data import DataLoader
 from tqdm import tqdm
 
 from betanll.torch.depth._augmentation import Augmentation, AugmentedImages
-from betanll.torch.depth._batches import BatchOrder
+from betanll.torch.depth._batches import (
+    BatchOrder,
+    Part,
+    stacked,
+    with_plain_errors,
+)
 from betanll.torch.depth._checkpoint import (
     fit_state,
     load_checkpoint,
@@ -39,7 +44,6 @@ _COLUMNS = (
     *("update", "epoch", "learning_rate", "loss", "gradient_norm", "seconds"),
     *DepthScores._fields,
 )
-_Part = tuple[Tensor, Tensor]
 
 
 class TrainingResult(NamedTuple):
@@ -268,7 +272,7 @@ class _Training:
 
     def _parts(
         self, images: AugmentedImages, order: BatchOrder, n_updates: int
-    ) -> Iterator[_Part]:
+    ) -> Iterator[Part]:
         """Yield what is left of this process's share of the images."""
         rank, size = self.processes.rank, self.processes.size
         keys = list(order.parts_of(rank, size, self.update, n_updates))
@@ -276,17 +280,17 @@ class _Training:
             images,
             batch_sampler=keys,
             num_workers=self.settings.n_loaders,
-            collate_fn=_stacked,
+            collate_fn=stacked,
             # Copies of this process would have the locks of its threads, and JAX warns.
             multiprocessing_context="spawn" if self.settings.n_loaders else None,
             pin_memory=self.processes.device.type == "cuda",
         )
-        for image, depth in _with_plain_errors(loader):
+        for image, depth in with_plain_errors(loader):
             device = self.processes.device
             image = image.to(device, memory_format=torch.channels_last)
             yield image, depth.to(device)
 
-    def _updated(self, shared: nn.Module, parts: Iterator[_Part]) -> dict[str, Any]:
+    def _updated(self, shared: nn.Module, parts: Iterator[Part]) -> dict[str, Any]:
         """Update the network once, and return what there is to say about it."""
         n_own = self.settings.n_accumulated
         own = [next(parts) for _ in range(n_own)]
@@ -314,7 +318,7 @@ class _Training:
             "gradient_norm": float(norm),
         }
 
-    def _add_gradients(self, shared: nn.Module, own: list[_Part]) -> float:
+    def _add_gradients(self, shared: nn.Module, own: list[Part]) -> float:
         """Let gradients gather, and return the loss of the whole update.
 
         Losses that average over pixels do so over the valid pixels of all parts, so
@@ -365,29 +369,6 @@ class _Training:
             )
         if scores.rel < self.best["rel"]:
             self.best = {"update": self.update, **scores._asdict()}
-
-
-def _stacked(pairs: list[_Part]) -> _Part:
-    images, depths = zip(*pairs, strict=True)
-    sizes = sorted({tuple(depth.shape[1:]) for depth in depths})
-    if len(sizes) > 1:
-        raise ValueError(
-            "the images of a batch must have one size, got "
-            + " and ".join(f"{width} x {height}" for height, width in sizes[:2])
-            + "; an augmentation with a crop_size makes them alike"
-        )
-    return torch.stack(images), torch.stack(depths)
-
-
-def _with_plain_errors(parts: Iterable[_Part]) -> Iterator[_Part]:
-    """Take the traceback of a loading process out of the message of its error."""
-    try:
-        yield from parts
-    except ValueError as error:
-        *traceback, last = str(error).strip().splitlines() or [""]
-        if not traceback:
-            raise
-        raise type(error)(last.partition(": ")[2]) from None
 
 
 def _mixed(*numbers: int) -> int:
