@@ -1,5 +1,7 @@
 """From residuals of members to those of the ensemble, with members that are numbers."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -22,12 +24,34 @@ def constant_members(monkeypatch):
 def parts_of(y, n_members, share=0.2, weights=None):
     data = TrainingData(np.arange(len(y))[:, None] * 1.0, y[:, None], weights)
     same = Whitening(np.zeros(1), np.ones(1))
-    parts = []
-    for m in range(n_members):
-        rolled = np.roll(np.arange(len(y)), -window_start(m, n_members, len(y)))
-        validation, train = np.split(rolled, [round(share * len(y))])
-        parts.append(data.pack(same, same, train, validation))
-    return parts
+    packed = data.pack(same, same, np.arange(len(y)))
+    n_validation = round(share * len(y))
+    return [
+        packed.with_validation(
+            window_start(m, n_members, len(y), n_validation), n_validation
+        )
+        for m in range(n_members)
+    ]
+
+
+def validation_rows(part):
+    return part.samples(part.n_train + np.arange(part.n_validation))[0][:, 0].round()
+
+
+@pytest.mark.parametrize("n_members", [2, 3, 5, 6, 9])
+@pytest.mark.parametrize("n", [10, 100, 1439])
+def test_neighbours_have_half_of_their_rows_in_common(n_members, n):
+    windows = [validation_rows(part) for part in parts_of(np.zeros(n), n_members)]
+    for one, two in itertools.pairwise(windows):
+        assert len(np.intersect1d(one, two)) == len(one) // 2
+
+
+@pytest.mark.parametrize("n_members", [10, 15, 20])
+def test_many_members_leave_out_each_row_equally_often(n_members):
+    windows = [validation_rows(part) for part in parts_of(np.zeros(N), n_members)]
+    _, counts = np.unique(np.concatenate(windows), return_counts=True)
+    assert len(counts) == N
+    assert counts.max() - counts.min() <= 1
 
 
 def test_residuals_have_the_size_of_the_ensembles():
@@ -44,24 +68,26 @@ def test_residuals_have_the_size_of_the_ensembles():
     assert np.mean(members_alone) > 1.3 * np.mean(truth)
 
 
-def test_members_without_common_rows_keep_their_residuals():
+def test_few_members_are_judged_by_the_rows_that_two_have_not_seen():
     y = np.random.default_rng(1).normal(size=N)
     members = [0.5, -0.5, 1.0, -1.0, 0.0]
-    unseen, scale = unseen_residuals(members, parts_of(y, 5))
-    own = np.concatenate([y[40 * m : 40 * m + 40] - c for m, c in enumerate(members)])
-    assert scale[0] ** 2 == pytest.approx(np.mean(own**2), rel=1e-6)
-    spread = np.sqrt(1 + np.var(members))
-    np.testing.assert_allclose(unseen.residuals[:, 0], own / spread, atol=1e-6)
+    unseen, _ = unseen_residuals(members, parts_of(y, 5))
+    # Windows of 40 rows begin 20 rows apart.
+    assert len(unseen.residuals) == 4 * 20
+    means = [(one + two) / 2 for one, two in itertools.pairwise(members)]
+    pairs = [y[20 * m + 20 : 20 * m + 40] - mean for m, mean in enumerate(means)]
+    ratios = unseen.residuals[:, 0] / np.concatenate(pairs)
+    for part in np.split(ratios, 4):
+        np.testing.assert_allclose(part, part[0], rtol=1e-4)
 
 
-def test_windows_that_touch_by_rounding_have_no_common_rows():
-    """Of 1439 rows, five windows of 288 overlap in one row where they are 287 apart."""
-    rng = np.random.default_rng(6)
-    y, members = rng.normal(size=1439), np.array([0.0, 5.0, -5.0, 5.0, 0.1])
-    _, scale = unseen_residuals(members, parts_of(y, 5))
-    starts = [window_start(m, 5, 1439) for m in range(5)]
-    own = [np.roll(y, -s)[:288] - c for s, c in zip(starts, members, strict=True)]
-    assert scale[0] ** 2 == pytest.approx(np.mean(np.square(own)), rel=1e-6)
+def test_rows_too_few_to_have_common_ones_are_judged_one_by_one():
+    y, members = np.arange(4.0), [1.0, 2.0, 3.0]
+    unseen, scale = unseen_residuals(members, parts_of(y, 3, share=0.25))
+    own = np.array([0.0 - 1, 1 - 2, 2 - 3])
+    spread = np.sqrt(1 + 2 / 3 * np.var(members))
+    np.testing.assert_allclose(unseen.residuals[:, 0], own / spread, rtol=1e-6)
+    assert scale[0] == pytest.approx(1.0)
 
 
 def test_standardised_residuals_shrink_with_the_spread_of_the_ensemble():
@@ -82,25 +108,50 @@ def test_a_quarter_of_the_squared_error_is_the_least_that_is_believed():
     assert scale[0] ** 2 == pytest.approx(0.5**2 / 4)
 
 
-def test_members_that_have_seen_a_row_are_not_asked(monkeypatch):
+def with_moments(monkeypatch, parts, of_strangers, of_seers):
+    """Let members that have not seen a row, and those that have, say these means."""
+
+    def moments(member, x):
+        rows = x[:, 0].round().astype(int)
+        is_own = np.isin(rows, validation_rows(parts[member]))
+        means = np.where(is_own, of_strangers[member, rows], of_seers[member, rows])
+        return means[:, None], np.ones((len(x), 1))
+
+    monkeypatch.setattr(_unseen, "whitened_moments", moments)
+    unseen, scale = unseen_residuals(range(len(parts)), parts)
+    return unseen.residuals[:, 0], scale[0]
+
+
+@pytest.mark.parametrize("n_members", [5, 10, 20])
+def test_members_that_have_seen_a_row_only_say_where_they_differ(
+    monkeypatch, n_members
+):
     rng = np.random.default_rng(7)
-    y, guesses = rng.normal(size=N), rng.normal(size=(10, N))
-    parts = parts_of(y, 10)
-    starts = [window_start(m, 10, N) for m in range(10)]
+    y, guesses = rng.normal(size=N), rng.normal(size=(n_members, N))
+    knowing = rng.normal(0, 0.1, (n_members, N))
+    parts = parts_of(y, n_members)
+    expected = with_moments(monkeypatch, parts, guesses, knowing)
+    # Neither that they know the target nor by how much they differ is of weight.
+    for seers in (y + knowing, 7 * knowing):
+        found = with_moments(monkeypatch, parts, guesses, seers)
+        np.testing.assert_allclose(found[0], expected[0], rtol=1e-4)
+        assert found[1] == pytest.approx(expected[1], rel=1e-4)
 
-    def found(seen):
-        def moments(member, x):
-            rows = x[:, 0].round().astype(int)
-            is_own = (rows - starts[member]) % N < N // 5
-            mean = np.where(is_own, guesses[member, rows], seen[rows])
-            return mean[:, None], np.ones((len(x), 1))
 
-        monkeypatch.setattr(_unseen, "whitened_moments", moments)
-        unseen, scale = unseen_residuals(range(10), parts)
-        return unseen.residuals, scale
+def test_residuals_are_those_of_the_ensemble_on_new_rows(monkeypatch):
+    """Members differ much on some rows, and a tenth of it where they have seen them.
 
-    for one, other in zip(found(y), found(np.zeros(N)), strict=True):
-        np.testing.assert_array_equal(one, other)
+    With half the squared difference of each pair alone, without what the others say,
+    the mean square would be 2.2 times as large.
+    """
+    rng = np.random.default_rng(8)
+    n = 20_000
+    std = np.where(rng.random(n) < 0.5, 3.0, 0.1)
+    y, guesses = rng.normal(size=n), rng.normal(0, std, (10, n))
+    new = (y - guesses.mean(axis=0)) / np.sqrt(1 + guesses.var(axis=0))
+    z, _ = with_moments(monkeypatch, parts_of(y, 10), guesses, guesses / 10)
+    # A sixth too large: what is divided by varies more than the variance of ten.
+    assert np.mean(z**2) == pytest.approx(np.mean(new**2), rel=0.2)
 
 
 def test_rows_without_weight_do_not_count():

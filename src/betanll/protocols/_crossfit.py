@@ -40,9 +40,10 @@ def crossfit(recipe: Recipe, data: TrainingData, order: Rows) -> Protocol[Fitted
     targets = data.target_map()
     n_members = len(recipe.seeds)
     packed = data.pack(inputs, targets, order)
+    n_validation = len(data) - n_train
     parts = [
         packed.with_validation(
-            window_start(m, n_members, len(data)), len(data) - n_train
+            window_start(m, n_members, len(data), n_validation), n_validation
         )
         for m in range(n_members)
     ]
