@@ -12,6 +12,7 @@ from betanll.protocols import Positions, Whitening
 # Everything is as by default but smaller.
 SMALL = {
     "hidden_layer_sizes": 8,
+    "n_bins": 8,
     "batch_size": 16,
     "max_updates": 200,
     "n_members": 2,
@@ -45,7 +46,7 @@ def test_what_is_given_wins_over_the_preset():
     given = {
         "hidden_layer_sizes": (3,),
         "activation": "tanh",
-        "n_bins": 7,
+        "n_bins": (7, 0, 9),
         "learning_rate_init": 0.5,
         "learning_rate": "constant",
         "weight_decay": 0.25,
@@ -68,7 +69,7 @@ def test_batches_grow_with_the_table_and_bins_shrink_with_its_columns():
 
     def of(n_rows, n_inputs):
         found = settings_of(model, n_rows=n_rows, n_inputs=n_inputs)
-        return found.batch_size, found.n_bins
+        return found.batch_size, found.n_bins[0]
 
     sizes, _ = zip(*(of(n, 8) for n in (100, 1000, 10_000, 100_000)), strict=True)
     assert list(sizes) == sorted(set(sizes))
@@ -83,7 +84,22 @@ def test_the_paper_keeps_its_protocol():
     )
     assert found == PRESETS["paper"]
     assert found.hidden_layer_sizes == (50,)
-    assert (found.n_bins, found.batch_size, found.max_updates) == (0, 256, 20_000)
+    assert (found.n_bins, found.batch_size, found.max_updates) == ((0,), 256, 20_000)
+
+
+@pytest.mark.parametrize(
+    ("given", "n_rows", "expected"),
+    [
+        ({}, 3999, (32, 0)),
+        ({}, 4000, (32,)),
+        ({"n_members": 1}, 100, (32,)),
+        ({"preset": "fast"}, 100, (32,)),
+        ({"n_bins": 8}, 100, (8,)),
+    ],
+)
+def test_ensembles_for_small_tables_are_tried_without_bins(given, n_rows, expected):
+    model = HeteroscedasticRegressor(**given)
+    assert model.settings_for(n_rows, 8).n_bins == expected
 
 
 @pytest.mark.parametrize(
@@ -94,6 +110,8 @@ def test_the_paper_keeps_its_protocol():
         ({"n_bins": -1}, "n_bins must be"),
         ({"n_bins": 2.5}, "n_bins must be"),
         ({"n_bins": "many"}, "n_bins must be"),
+        ({"n_bins": ()}, "n_bins must be"),
+        ({"n_bins": (8, -1)}, "n_bins must be"),
         ({"learning_rate": 0.1}, 'learning_rate must be "auto", "constant" or'),
         ({"learning_rate_init": "fast"}, "learning_rate_init must be"),
         ({"learning_rate_init": ()}, "learning_rate_init must be"),
@@ -148,6 +166,15 @@ def test_scale_makes_unseen_residuals_as_large_as_predicted(table):
     own = np.random.RandomState(0).permutation(len(X))[: len(X) // 5]
     mean, std = model.predict(X[own], return_std=True)
     assert np.mean((y[own] - mean) ** 2 / std**2) == pytest.approx(1, rel=1e-4)
+
+
+def test_bins_are_chosen_by_validation(table):
+    model = small(n_bins=(8, 0)).fit(*table)
+    tried = model.search_results_
+    assert tried["n_bins"] == [8, 8, 0, 0]
+    scores = np.reshape(tried["best_score"], (2, 2)).mean(axis=1)
+    assert model.net_.n_bins == [8, 0][int(np.argmax(scores))]
+    assert isinstance(model.inputs_, Positions if model.net_.n_bins else Whitening)
 
 
 def test_refit_and_whitening_can_be_had_with_it(table):

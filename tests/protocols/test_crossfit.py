@@ -8,11 +8,11 @@ import pytest
 
 from betanll.nets import MLP
 from betanll.objectives import BetaNLL, GaussianNLL
-from betanll.protocols import Recipe, TrainingData, crossfit
+from betanll.protocols import Recipe, TrainingData, Whitening, crossfit
 from betanll.training import CosineAdamW, FitResult
 
 RECIPE = Recipe(
-    net=MLP(2, (), n_bins=3),
+    nets=(MLP(2, (), n_bins=3),),
     objectives=(BetaNLL(0.5),),
     learning_rates=(1e-3,),
     batch_size=8,
@@ -99,7 +99,7 @@ def test_inputs_are_positions_if_the_network_has_bins():
     positions = task.x.samples(range(40))[0]
     assert positions.min() == 0
     assert positions.max() == 3
-    (task, *_) = next(crossfit(replace(RECIPE, net=MLP(2, ())), data, order))
+    (task, *_) = next(crossfit(replace(RECIPE, nets=[MLP(2, ())]), data, order))
     whitened = task.x.samples(range(40))[0]
     assert whitened.std(axis=0) == pytest.approx(1, rel=1e-5)
 
@@ -120,6 +120,24 @@ def test_candidates_are_compared_by_the_mean_of_their_members():
     assert fitted.best_score == -2.5
     assert [member.best_score for member in fitted.members] == [2.0, 3.0]
     assert fitted.search["best_score"] == [-0.0, -9.0, -2.0, -3.0]
+
+
+def test_networks_are_candidates_with_inputs_of_their_own():
+    data, order = rows()
+    nets = [MLP(2, (), n_bins=3), MLP(2, ())]
+    steps = crossfit(replace(RECIPE, nets=nets, seeds=(1, 2)), data, order)
+    tasks = next(steps)
+    assert [task.net for task in tasks] == [nets[0]] * 2 + [nets[1]] * 2
+    lowest = [task.x.samples(range(40))[0].min() for task in tasks]
+    assert lowest[:2] == [0, 0]
+    assert max(lowest[2:]) < -1
+    scores = [2.0, 2.0, 1.0, 1.0]
+    fitted = finished(
+        steps, [answer(t, best_score=s) for t, s in zip(tasks, scores, strict=True)]
+    )
+    assert fitted.net == nets[1]
+    assert isinstance(fitted.inputs, Whitening)
+    assert fitted.search["n_bins"] == [3, 3, 0, 0]
 
 
 def test_few_members_try_the_candidates_and_the_others_follow():
@@ -225,9 +243,9 @@ def test_evaluations_are_never_more_than_asked_for(n_train, every, patience):
     assert (budget.validate_every, budget.patience) == (every, patience)
 
 
-def test_patience_is_a_quarter_of_the_budget_unless_given():
+def test_patience_is_a_tenth_of_the_budget_unless_given():
     recipe = replace(RECIPE, max_evaluations=400, max_updates=6000, patience=None)
     for n_train in (80, 800, 8000, 80_000):
         budget = recipe.budget(n_train)
         epochs = budget.patience * budget.validate_every
-        assert epochs == pytest.approx(budget.max_epochs / 4, rel=0.05, abs=1)
+        assert epochs == pytest.approx(budget.max_epochs / 10, rel=0.05, abs=1)

@@ -22,7 +22,7 @@ from betanll.protocols import (
 from betanll.training import FitResult, epochs_for
 
 RECIPE = Recipe(
-    net=MLP(2, ()),
+    nets=(MLP(2, ()),),
     objectives=(BetaNLL(0.5),),
     learning_rates=(1e-3, 3e-3, 9e-3),
     batch_size=16,
@@ -231,6 +231,7 @@ def test_the_lowest_score_wins():
     assert fitted.search == {
         "learning_rate": [1e-3, 3e-3, 9e-3] * 2,
         "beta": [0.0] * 3 + [1.0] * 3,
+        "n_bins": [0] * 6,
         "best_score": [-score for score in scores],
         "best_epoch": [5, 5, 0, 5, 21, 5],
         "n_updates": [18] * 6,

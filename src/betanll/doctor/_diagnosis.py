@@ -283,7 +283,7 @@ def _settings_of(model: Any, n_rows: int, n_inputs: int) -> TrialSettings:
         learning_rate=rate,
         batch_size=int(settings.batch_size),
         max_updates=settings.max_updates,
-        n_bins=int(settings.n_bins),
+        n_bins=int(settings.n_bins[0]),
     )
 
 

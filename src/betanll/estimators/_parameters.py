@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from betanll import objectives
-from betanll.estimators._presets import AUTO, PRESETS, Settings
+from betanll.estimators._presets import AUTO, PRESETS, Settings, is_auto
 from betanll.nets import MLP
 from betanll.objectives import BetaNLL, Objective
 from betanll.protocols import BETAS, LEARNING_RATES, Recipe
@@ -31,15 +31,16 @@ def check_parameters(estimator: HeteroscedasticRegressor) -> None:
     _check_choice("preset", estimator.preset, tuple(PRESETS))
     for name in ("batch_size", "max_updates", "n_iter_no_change", "n_members"):
         value = getattr(estimator, name)
-        if not _is_auto(value) and not (_is_integer(value) and value >= 1):
+        if not is_auto(value) and not (_is_integer(value) and value >= 1):
             raise ValueError(f"{name} must be an integer of at least 1, got {value!r}")
     bins: Any = estimator.n_bins
-    if not _is_auto(bins) and not (_is_integer(bins) and 0 <= bins <= _MAX_BINS):
+    if not is_auto(bins) and not _are_integers(bins, 0, _MAX_BINS, at_least_one=True):
         raise ValueError(
-            f"n_bins must be an integer between 0 and {_MAX_BINS}, got {bins!r}"
+            f"n_bins must be an integer between 0 and {_MAX_BINS}, or several, got "
+            f"{bins!r}"
         )
     sizes: Any = estimator.hidden_layer_sizes
-    if not _is_auto(sizes) and not _are_sizes(sizes):
+    if not is_auto(sizes) and not _are_integers(sizes, 1):
         raise ValueError(
             f"hidden_layer_sizes must hold positive integers, got {sizes!r}"
         )
@@ -57,7 +58,7 @@ def check_parameters(estimator: HeteroscedasticRegressor) -> None:
                 f'"search", got {rate!r}'
             )
     decay: Any = estimator.weight_decay
-    if not _is_auto(decay) and not (_is_number(decay) and 0 <= decay < _INFINITY):
+    if not is_auto(decay) and not (_is_number(decay) and 0 <= decay < _INFINITY):
         raise ValueError(f"weight_decay must be finite and not negative, got {decay!r}")
     _check_choice("learning_rate", estimator.learning_rate, (AUTO, *SCHEDULES))
     _check_choice("refit", estimator.refit, (AUTO, True, False))
@@ -77,18 +78,21 @@ def recipe_of(
 ) -> Recipe:
     """Return the recipe of checked parameters, for which there are settings."""
     return Recipe(
-        net=MLP(
-            n_inputs,
-            tuple(settings.hidden_layer_sizes),
-            str(settings.activation),
-            n_bins=int(settings.n_bins),
-        ),
+        nets=[
+            MLP(
+                n_inputs,
+                tuple(settings.hidden_layer_sizes),
+                str(settings.activation),
+                n_bins=n_bins,
+            )
+            for n_bins in map(int, settings.n_bins)
+        ],
         objectives=_candidates(estimator.objective, estimator.beta),
         learning_rates=_rates(settings.learning_rate_init),
         batch_size=int(settings.batch_size),
         max_updates=min(int(settings.max_updates), _NO_LIMIT),
         patience=None
-        if _is_auto(settings.n_iter_no_change)
+        if is_auto(settings.n_iter_no_change)
         else min(int(settings.n_iter_no_change), _NO_LIMIT),
         validation_fraction=float(estimator.validation_fraction),
         seeds=seeds,
@@ -108,10 +112,16 @@ def n_threads(n_jobs: int | None) -> int:
     return n_jobs if n_jobs > 0 else max(1, available_cores() + 1 + n_jobs)
 
 
-def _are_sizes(given: Any) -> bool:
-    sizes = (given,) if _is_integer(given) else given
-    is_sequence = isinstance(sizes, Sequence | np.ndarray)
-    return is_sequence and all(_is_integer(size) and size > 0 for size in sizes)
+def _are_integers(
+    given: Any, least: int, most: float = _INFINITY, *, at_least_one: bool = False
+) -> bool:
+    """Whether it is an integer in this range, or a sequence of them."""
+    values = (given,) if _is_integer(given) else given
+    return (
+        isinstance(values, Sequence | np.ndarray)
+        and len(values) >= at_least_one
+        and all(_is_integer(value) and least <= value <= most for value in values)
+    )
 
 
 def _rates(given: Any) -> Sequence[float]:
@@ -139,10 +149,6 @@ def _check_choice(name: str, value: Any, choices: Sequence[Any]) -> None:
     if not is_plain or value not in choices:
         *others, last = (repr(choice).replace("'", '"') for choice in choices)
         raise ValueError(f"{name} must be {', '.join(others)} or {last}, got {value!r}")
-
-
-def _is_auto(value: Any) -> bool:
-    return isinstance(value, str) and value == AUTO
 
 
 def _is_integer(value: Any) -> bool:

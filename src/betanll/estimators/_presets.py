@@ -28,7 +28,7 @@ class Settings:
 
     hidden_layer_sizes: Sequence[int]
     activation: str
-    n_bins: int | str
+    n_bins: Sequence[int] | str
     learning_rate_init: float | Sequence[float] | str
     learning_rate: str
     weight_decay: float
@@ -73,7 +73,7 @@ PRESETS = {
     "paper": Settings(
         hidden_layer_sizes=(50,),
         activation="relu",
-        n_bins=0,
+        n_bins=(0,),
         learning_rate_init="search",
         learning_rate="constant",
         weight_decay=0.0,
@@ -93,6 +93,14 @@ _LARGEST_BATCH = 256
 _MAX_BINS, _MIN_BINS = 32, 4
 #: Bins are fewer than `_MAX_BINS` where the first layer would see more values.
 _MAX_ENCODED = 768
+#: An ensemble for a table of fewer rows is tried without bins, too: where targets are
+#: nearly linear and noisy, bins cost more than they bring.
+_MANY_ROWS = 4000
+
+
+def is_auto(value: Any) -> bool:
+    """Whether a parameter is left to the preset."""
+    return isinstance(value, str) and value == AUTO
 
 
 def _has_own_tails(objective: Any) -> bool:
@@ -105,23 +113,25 @@ def settings_of(
 ) -> Settings:
     """Return the settings of checked parameters for a table of this size.
 
-    Only `n_iter_no_change` may still be "auto": a quarter of a budget.
+    Only `n_iter_no_change` may still be "auto": a tenth of a budget.
     """
     preset = PRESETS[estimator.preset]
     values: dict[str, Any] = {}
     for field in fields(Settings):
         given = getattr(estimator, field.name, AUTO)
-        is_given = not (isinstance(given, str) and given == AUTO)
-        values[field.name] = given if is_given else getattr(preset, field.name)
-    sizes = np.ravel(values["hidden_layer_sizes"]).tolist()
-    values["hidden_layer_sizes"] = tuple(map(int, sizes))
-    if values["batch_size"] == AUTO:
+        values[field.name] = getattr(preset, field.name) if is_auto(given) else given
+    for name in ("hidden_layer_sizes", "n_bins"):
+        if not is_auto(values[name]):
+            values[name] = tuple(map(int, np.ravel(values[name]).tolist()))
+    if is_auto(values["batch_size"]):
         values["batch_size"] = next(
             (size for limit, size in _BATCH_SIZES if n_rows < limit), _LARGEST_BATCH
         )
-    if values["n_bins"] == AUTO:
+    if is_auto(values["n_bins"]):
         fitting = _MAX_ENCODED // n_inputs - 1
-        values["n_bins"] = max(_MIN_BINS, min(_MAX_BINS, fitting))
+        values["n_bins"] = (max(_MIN_BINS, min(_MAX_BINS, fitting)),)
+        if n_rows < _MANY_ROWS and values["n_members"] > 1:
+            values["n_bins"] += (0,)
     if _has_own_tails(estimator.objective):
         if estimator.calibration == "student-t":
             raise ValueError(

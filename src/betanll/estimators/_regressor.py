@@ -68,11 +68,13 @@ class HeteroscedasticRegressor(
         Units of each hidden layer; empty for a linear model.
     activation : {"relu", "tanh", "elu", "gelu", "silu", "auto"}, default="auto"
         Nonlinearity of the hidden layers.
-    n_bins : int or "auto", default="auto"
+    n_bins : int, sequence of int or "auto", default="auto"
         Above 0, each input becomes its position among so many quantiles of its column,
         and the network also sees how far it is into every one of them. Steps and kinks
         are then easy to learn, and outliers harmless; beyond the training data an input
-        counts as the nearest one there. With 0 inputs are standardised.
+        counts as the nearest one there. With 0 inputs are standardised. Of several
+        numbers the one with the best validation score is kept; ``"auto"`` tries both
+        kinds with ensembles for tables of fewer than 4000 rows.
     learning_rate_init : float, sequence of float, "search" or "auto", default="auto"
         Learning rate, or several to try. ``"search"`` tries those of the paper: 1e-4,
         3e-4, 7e-4, 1e-3, 3e-3 and 7e-3.
@@ -87,7 +89,7 @@ class HeteroscedasticRegressor(
     n_iter_no_change : int or "auto", default="auto"
         Looks at the validation part without improvement that end a training. There is
         one after each epoch, but at most 400 in a budget with another preset than
-        ``"paper"``; ``"auto"`` is a quarter of these.
+        ``"paper"``; ``"auto"`` is a tenth of these.
     validation_fraction : float, default=0.2
         Share of the rows for validation.
     n_members : int or "auto", default="auto"
@@ -130,8 +132,8 @@ class HeteroscedasticRegressor(
     loss_curve_ : list of float
         Training loss of the first member in the final training, whitened.
     search_results_ : dict of str to list
-        Learning rate, beta, score, epochs, updates and status of every training: of
-        each candidate and, without a refit, member.
+        Learning rate, beta, bins, score, epochs, updates and status of every training:
+        of each candidate and, without a refit, member.
     best_validation_score_ : float
         Best validation score in whitened units, greater is better: log-likelihood of a
         row, with the tails of a Student t but for ``preset="paper"``, or minus the
@@ -192,7 +194,7 @@ class HeteroscedasticRegressor(
         beta: Schedule | str = 0.5,
         hidden_layer_sizes: int | Sequence[int] | str = "auto",
         activation: str = "auto",
-        n_bins: int | str = "auto",
+        n_bins: int | Sequence[int] | str = "auto",
         learning_rate_init: float | Sequence[float] | str = "auto",
         learning_rate: str = "auto",
         weight_decay: float | str = "auto",
@@ -261,7 +263,7 @@ class HeteroscedasticRegressor(
         --------
         >>> settings = HeteroscedasticRegressor().settings_for(1000, 8)
         >>> settings.n_members, settings.batch_size, settings.n_bins
-        (10, 64, 32)
+        (10, 64, (32, 0))
         """
         check_parameters(self)
         return settings_of(self, n_rows=n_rows, n_inputs=n_inputs)

@@ -155,7 +155,7 @@ def fit_split(
     # The first int(0.8 n) rows train.
     n_validation = n - int(0.8 * n)
     recipe = Recipe(
-        net=MLP(x.shape[1], (hidden,), "relu"),
+        nets=(MLP(x.shape[1], (hidden,), "relu"),),
         objectives=(objective,),
         learning_rates=learning_rates,
         batch_size=BATCH_SIZE,

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from betanll.nets import MLP
 from betanll.objectives import Objective
 from betanll.protocols._data import Rows, TrainingData
 from betanll.protocols._recipe import (
@@ -22,7 +23,7 @@ from betanll.protocols._recipe import (
 )
 from betanll.protocols._run import Protocol
 from betanll.protocols._unseen import unseen_residuals, window_start
-from betanll.training import FitResult, FitTask
+from betanll.training import FitResult, FitTask, PackedData
 
 #: Members that try the candidates.
 _MAX_SCOUTS = 5
@@ -35,28 +36,26 @@ def crossfit(recipe: Recipe, data: TrainingData, order: Rows) -> Protocol[Fitted
     spaced and wrapped around. Of several candidates the one with the best mean score of
     a few members is kept, and the other members are trained with it alone.
     """
-    n_train = recipe.n_train(len(data))
-    inputs = data.input_map(n_bins=recipe.net.n_bins)
+    n_members, n = len(recipe.seeds), len(data)
+    n_train = recipe.n_train(n)
+    n_validation = n - n_train
     targets = data.target_map()
-    n_members = len(recipe.seeds)
-    packed = data.pack(inputs, targets, order)
-    n_validation = len(data) - n_train
-    parts = [
-        packed.with_validation(
-            window_start(m, n_members, len(data), n_validation), n_validation
-        )
-        for m in range(n_members)
-    ]
+    inputs = {net: data.input_map(n_bins=net.n_bins) for net in recipe.nets}
+    packed = {net: data.pack(inputs[net], targets, order) for net in recipe.nets}
     budget = recipe.budget(n_train)
 
+    def part(net: MLP, m: int) -> PackedData:
+        first = window_start(m, n_members, n, n_validation)
+        return packed[net].with_validation(first, n_validation)
+
     def tasks(
-        objective: Objective, learning_rate: float, places: Sequence[int]
+        net: MLP, objective: Objective, learning_rate: float, places: Sequence[int]
     ) -> list[FitTask]:
         return [
             FitTask(
-                recipe.net,
+                net,
                 objective,
-                parts[m],
+                part(net, m),
                 optimizer=recipe.optimizer(learning_rate, budget),
                 batch_size=budget.batch_size,
                 max_epochs=budget.max_epochs,
@@ -68,7 +67,9 @@ def crossfit(recipe: Recipe, data: TrainingData, order: Rows) -> Protocol[Fitted
             for m in places
         ]
 
-    candidates = list(itertools.product(recipe.objectives, recipe.learning_rates))
+    candidates = list(
+        itertools.product(recipe.nets, recipe.objectives, recipe.learning_rates)
+    )
     n_scouts = n_members if len(candidates) == 1 else min(n_members, _MAX_SCOUTS)
     scouts = [m * n_members // n_scouts for m in range(n_scouts)]
     others = [m for m in range(n_members) if m not in scouts]
@@ -76,20 +77,21 @@ def crossfit(recipe: Recipe, data: TrainingData, order: Rows) -> Protocol[Fitted
     for factor in RATE_FACTORS:
         results = yield [
             task
-            for objective, rate in candidates
-            for task in tasks(objective, factor * rate, scouts)
+            for net, objective, rate in candidates
+            for task in tasks(net, objective, factor * rate, scouts)
         ]
         tried += results
         groups = [
             results[first : first + n_scouts]
             for first in range(0, len(results), n_scouts)
         ]
-        usable = [group for group in groups if _are_usable(group)]
+        usable = [i for i, group in enumerate(groups) if _are_usable(group)]
         if not usable:
             continue
-        best = min(usable, key=_mean_score)
-        objective, rate = best[0].objective, best[0].optimizer.learning_rate
-        rest = (yield tasks(objective, rate, others)) if others else []
+        chosen = min(usable, key=lambda i: _mean_score(groups[i]))
+        best, (net, objective, rate) = groups[chosen], candidates[chosen]
+        rate *= factor
+        rest = (yield tasks(net, objective, rate, others)) if others else []
         tried += rest
         if _are_usable(rest):
             break
@@ -97,13 +99,15 @@ def crossfit(recipe: Recipe, data: TrainingData, order: Rows) -> Protocol[Fitted
         raise all_diverged(tried)
     by_place = dict(zip([*scouts, *others], [*best, *rest], strict=True))
     members = [by_place[m] for m in range(n_members)]
-    unseen, residual_scale = unseen_residuals(members, parts)
+    unseen, residual_scale = unseen_residuals(
+        members, [part(net, m) for m in range(n_members)]
+    )
     return Fitted(
-        inputs=inputs,
+        inputs=inputs[net],
         targets=targets,
-        net=recipe.net,
-        objective=members[0].objective,
-        learning_rate=members[0].optimizer.learning_rate,
+        net=net,
+        objective=objective,
+        learning_rate=rate,
         members=members,
         history=members[0].history,
         search=overview(tried),

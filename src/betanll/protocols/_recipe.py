@@ -53,13 +53,12 @@ class Recipe:
 
     Parameters
     ----------
-    net : MLP
-        With bins, inputs become positions, else they are whitened.
-    objectives, learning_rates : sequences
-        Candidates: all their pairs.
+    nets, objectives, learning_rates : sequences
+        Candidates: all their combinations. For networks with bins inputs become
+        positions, else they are whitened.
     batch_size, max_updates : int
     patience : int or None
-        Evaluations without improvement that end a training, None for a quarter of those
+        Evaluations without improvement that end a training, None for a tenth of those
         in a full budget.
     validation_fraction : float
     seeds : sequence of int
@@ -73,7 +72,7 @@ class Recipe:
         What chooses the best epoch, as in :class:`~betanll.training.FitTask`.
     """
 
-    net: MLP
+    nets: Sequence[MLP]
     objectives: Sequence[Objective]
     learning_rates: Sequence[float]
     batch_size: int
@@ -99,7 +98,7 @@ class Recipe:
             every = -(-max_epochs // self.max_evaluations)
         patience = self.patience
         if patience is None:
-            patience = max(1, round(max_epochs / every / 4))
+            patience = max(1, round(max_epochs / every / 10))
         n_updates = max_epochs * (n_train // batch_size)
         return Budget(batch_size, max_epochs, every, patience, n_updates)
 
@@ -153,6 +152,7 @@ def overview(results: Sequence[FitResult]) -> dict[str, list[Any]]:
     return {
         "learning_rate": [result.optimizer.learning_rate for result in results],
         "beta": [getattr(result.objective, "beta", None) for result in results],
+        "n_bins": [getattr(result.net, "n_bins", None) for result in results],
         "best_score": [-result.best_score for result in results],
         "best_epoch": [result.best_epoch for result in results],
         "n_updates": [result.n_updates for result in results],

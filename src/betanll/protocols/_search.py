@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -24,21 +25,28 @@ from betanll.training import FitResult, FitTask
 def search_and_refit(
     recipe: Recipe, data: TrainingData, order: Rows
 ) -> Protocol[Fitted]:
-    """Choose objective and learning rate on validation rows, then refit on all rows.
+    """Choose among the candidates on validation rows, then refit on all rows.
 
     `order` is a permutation of the rows: its last part is the validation part.
     """
     n_train = recipe.n_train(len(data))
     train, validation = order[:n_train], order[n_train:]
-    inputs = data.input_map(train, n_bins=recipe.net.n_bins)
     targets = data.target_map(train)
+    packed = {
+        net: data.pack(
+            data.input_map(train, n_bins=net.n_bins), targets, train, validation
+        )
+        for net in recipe.nets
+    }
     budget = recipe.budget(n_train)
-    packed = data.pack(inputs, targets, train, validation)
+    candidates = list(
+        itertools.product(recipe.nets, recipe.objectives, recipe.learning_rates)
+    )
     tasks = [
         FitTask(
-            recipe.net,
+            net,
             objective,
-            packed,
+            packed[net],
             optimizer=recipe.optimizer(rate, budget),
             batch_size=budget.batch_size,
             max_epochs=budget.max_epochs,
@@ -47,12 +55,12 @@ def search_and_refit(
             selection=recipe.selection,
             seed=recipe.seeds[0],
         )
-        for objective in recipe.objectives
-        for rate in recipe.learning_rates
+        for net, objective, rate in candidates
     ]
     results = yield tasks
-    best = _best(results)
-    x, y, weights = packed.samples(range(n_train, len(packed)))
+    chosen = _best(results)
+    best, (net, objective, rate) = results[chosen], candidates[chosen]
+    x, y, weights = packed[net].samples(range(n_train, len(data)))
     residuals = whitened_moments(best, x)[0] - y
     residual_scale = targets.scale * root_mean_square(
         residuals, np.broadcast_to(weights, residuals.shape)
@@ -62,20 +70,20 @@ def search_and_refit(
     gc.collect(0)  # JAX lets go of memory that it took over from NumPy only then
 
     # The refit measures anew, on all rows, and counts epochs rather than updates.
-    inputs = data.input_map(n_bins=recipe.net.n_bins)
+    inputs = data.input_map(n_bins=net.n_bins)
     targets = data.target_map()
-    packed = data.pack(inputs, targets, None)
+    all_rows = data.pack(inputs, targets, None)
     batch_size = min(recipe.batch_size, len(data))
     n_updates = budget.max_epochs * (len(data) // batch_size)
     budget = budget._replace(batch_size=batch_size, n_updates=n_updates)
     for factor in RATE_FACTORS:
-        rate = factor * best.optimizer.learning_rate
+        its_rate = factor * rate
         members = yield [
             FitTask(
-                recipe.net,
-                best.objective,
-                packed,
-                optimizer=recipe.optimizer(rate, budget),
+                net,
+                objective,
+                all_rows,
+                optimizer=recipe.optimizer(its_rate, budget),
                 batch_size=budget.batch_size,
                 max_epochs=best.best_epoch,
                 schedule_epochs=budget.max_epochs,
@@ -87,15 +95,15 @@ def search_and_refit(
             break
     else:
         raise ValueError(
-            f"training on all rows diverged, last with learning rate {rate:.1g}: "
+            f"training on all rows diverged, last with learning rate {its_rate:.1g}: "
             "look for outliers or choose a smaller learning_rate_init"
         )
     return Fitted(
         inputs=inputs,
         targets=targets,
-        net=recipe.net,
-        objective=best.objective,
-        learning_rate=rate,
+        net=net,
+        objective=objective,
+        learning_rate=its_rate,
         members=members,
         history=best.history,
         search=search,
@@ -104,8 +112,9 @@ def search_and_refit(
     )
 
 
-def _best(results: Sequence[FitResult]) -> FitResult:
-    usable = [result for result in results if result.best_epoch > 0]
+def _best(results: Sequence[FitResult]) -> int:
+    """Return the place of the best one."""
+    usable = [i for i, result in enumerate(results) if result.best_epoch > 0]
     if not usable:
         raise all_diverged(results)
-    return min(usable, key=lambda result: result.best_score)
+    return min(usable, key=lambda i: results[i].best_score)
