@@ -9,8 +9,9 @@ import pytest
 
 from betanll import HeteroscedasticRegressor, datasets
 from betanll.doctor import TrialSettings, diagnose
-from betanll.doctor._diagnosis import recommended_beta
+from betanll.doctor._diagnosis import _settings_of, recommended_beta
 from betanll.doctor._trial import BETAS
+from betanll.nets import MLP
 
 QUICK = TrialSettings(hidden_sizes=(16,), max_updates=300)
 RNG = np.random.default_rng(0)
@@ -179,3 +180,11 @@ def test_one_held_out_row_gives_no_interval_and_valid_json(benign):
     numbers = dataclasses.replace(benign, evidence=evidence).to_dict()
     assert numbers["gain_low"] is None
     json.dumps(numbers, allow_nan=False)
+
+
+@pytest.mark.parametrize("n_bins", [0, 8])
+def test_a_fitted_model_is_tried_with_the_bins_that_it_has_chosen(n_bins):
+    model = HeteroscedasticRegressor(n_bins=(8, 0))
+    assert _settings_of(model, 100, 2).n_bins == 8
+    model.net_ = MLP(2, n_bins=n_bins)
+    assert _settings_of(model, 100, 2).n_bins == n_bins

@@ -111,6 +111,7 @@ def test_ensembles_for_small_tables_are_tried_without_bins(given, n_rows, expect
         ({"n_bins": 2.5}, "n_bins must be"),
         ({"n_bins": "many"}, "n_bins must be"),
         ({"n_bins": ()}, "n_bins must be"),
+        ({"n_bins": np.array(8)}, "n_bins must be"),
         ({"n_bins": (8, -1)}, "n_bins must be"),
         ({"learning_rate": 0.1}, 'learning_rate must be "auto", "constant" or'),
         ({"learning_rate_init": "fast"}, "learning_rate_init must be"),
@@ -168,13 +169,17 @@ def test_scale_makes_unseen_residuals_as_large_as_predicted(table):
     assert np.mean((y[own] - mean) ** 2 / std**2) == pytest.approx(1, rel=1e-4)
 
 
-def test_bins_are_chosen_by_validation(table):
-    model = small(n_bins=(8, 0)).fit(*table)
+def test_bins_are_chosen_by_validation(table, tmp_path):
+    model = small(n_bins=[8, 0, 8]).fit(*table)
     tried = model.search_results_
     assert tried["n_bins"] == [8, 8, 0, 0]
     scores = np.reshape(tried["best_score"], (2, 2)).mean(axis=1)
     assert model.net_.n_bins == [8, 0][int(np.argmax(scores))]
     assert isinstance(model.inputs_, Positions if model.net_.n_bins else Whitening)
+    model.set_params(n_bins=range(0, 9, 8)).save(tmp_path / "model")
+    loaded = HeteroscedasticRegressor.load(tmp_path / "model")
+    assert loaded.n_bins == (0, 8)
+    np.testing.assert_array_equal(loaded.predict(ROWS), model.predict(ROWS))
 
 
 def test_refit_and_whitening_can_be_had_with_it(table):

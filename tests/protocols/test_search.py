@@ -13,6 +13,7 @@ from betanll.objectives import MSE, BetaNLL, GaussianNLL
 from betanll.protocols import (
     BETAS,
     LEARNING_RATES,
+    Positions,
     Recipe,
     TrainingData,
     _run,
@@ -237,6 +238,25 @@ def test_the_lowest_score_wins():
         "n_updates": [18] * 6,
         "status": ["stopped"] * 2 + ["diverged"] + ["stopped"] * 3,
     }
+
+
+def test_the_best_network_is_refitted_on_inputs_of_its_kind():
+    data, order = rows()
+    nets = [MLP(2, ()), MLP(2, (), n_bins=3)]
+    recipe = replace(RECIPE, nets=nets, learning_rates=(1e-3,))
+    steps = search_and_refit(recipe, data, order)
+    search = next(steps)
+    assert [task.net for task in search] == nets
+    scores = (2.0, 1.0)
+    refit = steps.send(
+        [answer(t, best_score=s) for t, s in zip(search, scores, strict=True)]
+    )
+    for task in (search[1], *refit):
+        positions = task.x.samples(range(40))[0]
+        assert (positions.min(), positions.max()) == (0, 3)
+    fitted = finish(steps, refit)
+    assert fitted.net == nets[1]
+    assert isinstance(fitted.inputs, Positions)
 
 
 # Divergence

@@ -39,11 +39,18 @@ def validation_rows(part):
 
 
 @pytest.mark.parametrize("n_members", [2, 3, 5, 6, 9])
-@pytest.mark.parametrize("n", [10, 100, 1439])
+@pytest.mark.parametrize("n", [600, 1439])
 def test_neighbours_have_half_of_their_rows_in_common(n_members, n):
     windows = [validation_rows(part) for part in parts_of(np.zeros(n), n_members)]
     for one, two in itertools.pairwise(windows):
         assert len(np.intersect1d(one, two)) == len(one) // 2
+
+
+@pytest.mark.parametrize(("n_members", "n"), [(2, 30), (2, 490), (5, 100), (9, 8)])
+def test_windows_are_apart_where_common_rows_would_be_few(n_members, n):
+    windows = [validation_rows(part) for part in parts_of(np.zeros(n), n_members)]
+    starts = [int(window[0]) for window in windows]
+    assert starts == [m * n // n_members for m in range(n_members)]
 
 
 @pytest.mark.parametrize("n_members", [10, 15, 20])
@@ -85,7 +92,7 @@ def test_rows_too_few_to_have_common_ones_are_judged_one_by_one():
     y, members = np.arange(4.0), [1.0, 2.0, 3.0]
     unseen, scale = unseen_residuals(members, parts_of(y, 3, share=0.25))
     own = np.array([0.0 - 1, 1 - 2, 2 - 3])
-    spread = np.sqrt(1 + 2 / 3 * np.var(members))
+    spread = np.sqrt(1 + np.var(members))
     np.testing.assert_allclose(unseen.residuals[:, 0], own / spread, rtol=1e-6)
     assert scale[0] == pytest.approx(1.0)
 
@@ -154,6 +161,30 @@ def test_residuals_are_those_of_the_ensemble_on_new_rows(monkeypatch):
     assert np.mean(z**2) == pytest.approx(np.mean(new**2), rel=0.2)
 
 
+def test_two_members_are_believed_as_they_are(monkeypatch):
+    """The variance that they predict for a new row is that of the pair."""
+    rng = np.random.default_rng(9)
+    y, guesses = rng.normal(size=600), rng.normal(size=(2, 600))
+    z, _ = with_moments(monkeypatch, parts_of(y, 2), guesses, guesses)
+    pair = slice(60, 120)
+    spread = np.sqrt(1 + guesses[:, pair].var(axis=0))
+    expected = (y[pair] - guesses[:, pair].mean(axis=0)) / spread
+    np.testing.assert_allclose(z, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_rows_that_too_few_have_seen_count_as_usual_ones(monkeypatch):
+    """With three fifths left out, one or two of four members have seen a row."""
+    rng = np.random.default_rng(10)
+    y, guesses = rng.normal(size=400), rng.normal(size=(4, 400))
+    parts = parts_of(y, 4, share=0.6)
+    z, _ = with_moments(monkeypatch, parts, guesses, guesses)
+    seers = 4 - sum(np.isin(np.arange(400), validation_rows(part)) for part in parts)
+    judged = np.concatenate([validation_rows(part)[100:240] for part in parts])
+    by_count = [z[seers[judged.astype(int)] == count] for count in (1, 2)]
+    one, two = (np.mean(part**2) for part in by_count)
+    assert one / two == pytest.approx(1, abs=0.25)
+
+
 def test_rows_without_weight_do_not_count():
     rng = np.random.default_rng(2)
     y, members = rng.normal(size=N), rng.normal(size=10)
@@ -167,7 +198,7 @@ def test_rows_without_weight_do_not_count():
 
 
 def test_large_tables_are_judged_by_a_part(monkeypatch):
-    monkeypatch.setattr(_unseen, "_MAX_ROWS", 20)
+    monkeypatch.setattr(_unseen, "_MAX_ROWS", 200)
     y = np.random.default_rng(3).normal(size=2000)
     members = np.random.default_rng(4).normal(size=10)
     unseen, _ = unseen_residuals(members, parts_of(y, 10))

@@ -277,13 +277,16 @@ def _settings_of(model: Any, n_rows: int, n_inputs: int) -> TrialSettings:
         elif settings.learning_rate_init != "search":
             rates = np.ravel(np.asarray(settings.learning_rate_init, np.float64))
             rate = float(rates[0]) if len(rates) == 1 else rate
+    n_bins = int(settings.n_bins[0])
+    if hasattr(model, "net_"):
+        n_bins = model.net_.n_bins
     return TrialSettings(
         hidden_sizes=tuple(settings.hidden_layer_sizes),
         activation=settings.activation,
         learning_rate=rate,
         batch_size=int(settings.batch_size),
         max_updates=settings.max_updates,
-        n_bins=int(settings.n_bins[0]),
+        n_bins=n_bins,
     )
 
 

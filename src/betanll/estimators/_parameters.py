@@ -85,7 +85,7 @@ def recipe_of(
                 str(settings.activation),
                 n_bins=n_bins,
             )
-            for n_bins in map(int, settings.n_bins)
+            for n_bins in dict.fromkeys(map(int, settings.n_bins))
         ],
         objectives=_candidates(estimator.objective, estimator.beta),
         learning_rates=_rates(settings.learning_rate_init),
@@ -119,6 +119,7 @@ def _are_integers(
     values = (given,) if _is_integer(given) else given
     return (
         isinstance(values, Sequence | np.ndarray)
+        and np.ndim(values) == 1
         and len(values) >= at_least_one
         and all(_is_integer(value) and least <= value <= most for value in values)
     )

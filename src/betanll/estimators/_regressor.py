@@ -72,9 +72,10 @@ class HeteroscedasticRegressor(
         Above 0, each input becomes its position among so many quantiles of its column,
         and the network also sees how far it is into every one of them. Steps and kinks
         are then easy to learn, and outliers harmless; beyond the training data an input
-        counts as the nearest one there. With 0 inputs are standardised. Of several
-        numbers the one with the best validation score is kept; ``"auto"`` tries both
-        kinds with ensembles for tables of fewer than 4000 rows.
+        counts as the nearest one there. With 0 inputs are standardised, and predictions
+        go on growing outside. Of several numbers the one with the best validation score
+        is kept; ``"auto"`` tries both kinds with ensembles for tables of fewer than
+        4000 rows.
     learning_rate_init : float, sequence of float, "search" or "auto", default="auto"
         Learning rate, or several to try. ``"search"`` tries those of the paper: 1e-4,
         3e-4, 7e-4, 1e-3, 3e-3 and 7e-3.
@@ -89,7 +90,7 @@ class HeteroscedasticRegressor(
     n_iter_no_change : int or "auto", default="auto"
         Looks at the validation part without improvement that end a training. There is
         one after each epoch, but at most 400 in a budget with another preset than
-        ``"paper"``; ``"auto"`` is a tenth of these.
+        ``"paper"``; ``"auto"`` is a tenth of these, and at least three.
     validation_fraction : float, default=0.2
         Share of the rows for validation.
     n_members : int or "auto", default="auto"

@@ -159,7 +159,7 @@ def plain(value: Any) -> Any:
     """Return a value of JSON for a number of NumPy, and lists for tuples."""
     if isinstance(value, np.generic):
         return value.item()
-    if isinstance(value, tuple | list | np.ndarray):
+    if isinstance(value, tuple | list | range | np.ndarray):
         return [plain(part) for part in value]
     return value
 

@@ -32,9 +32,9 @@ _MAX_SCOUTS = 5
 def crossfit(recipe: Recipe, data: TrainingData, order: Rows) -> Protocol[Fitted]:
     """Train the members of an ensemble, each with its own validation rows.
 
-    `order` is a permutation of the rows: validation parts are windows of it, evenly
-    spaced and wrapped around. Of several candidates the one with the best mean score of
-    a few members is kept, and the other members are trained with it alone.
+    `order` is a permutation of the rows: validation parts are windows of it. Of several
+    candidates the one with the best mean score of a few members is kept, and the other
+    members are trained with it alone.
     """
     n_members, n = len(recipe.seeds), len(data)
     n_train = recipe.n_train(n)

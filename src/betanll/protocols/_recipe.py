@@ -59,7 +59,7 @@ class Recipe:
     batch_size, max_updates : int
     patience : int or None
         Evaluations without improvement that end a training, None for a tenth of those
-        in a full budget.
+        in a full budget, and at least three.
     validation_fraction : float
     seeds : sequence of int
         One for each member of the ensemble.
@@ -98,7 +98,7 @@ class Recipe:
             every = -(-max_epochs // self.max_evaluations)
         patience = self.patience
         if patience is None:
-            patience = max(1, round(max_epochs / every / 10))
+            patience = max(3, round(max_epochs / every / 10))
         n_updates = max_epochs * (n_train // batch_size)
         return Budget(batch_size, max_epochs, every, patience, n_updates)
 
