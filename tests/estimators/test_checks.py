@@ -15,7 +15,11 @@ EXPECTED = {
 
 # Less than by default: scikit-learn fits about a hundred times.
 @parametrize_with_checks(
-    [HeteroscedasticRegressor(hidden_layer_sizes=16, max_updates=300, n_members=2)],
+    [
+        HeteroscedasticRegressor(
+            hidden_layer_sizes=16, n_bins=8, max_updates=300, n_members=2
+        )
+    ],
     expected_failed_checks=lambda estimator: EXPECTED,
 )
 def test_check(estimator, check):
