@@ -34,7 +34,7 @@ def fit_many(
     >>> from betanll import HeteroscedasticRegressor
     >>> X = np.linspace(-1, 1, 100)[:, None]
     >>> models = [
-    ...     HeteroscedasticRegressor(objective=name, max_updates=200, random_state=0)
+    ...     HeteroscedasticRegressor(preset="fast", objective=name, random_state=0)
     ...     for name in ("nll", "beta-nll")
     ... ]
     >>> fitted = fit_many([(model, X, X[:, 0] ** 2) for model in models])
