@@ -11,9 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import (
-    check_is_fitted,
-)
+from sklearn.utils.validation import check_is_fitted
 
 from betanll.estimators._calibration import (
     conformal_scores,
@@ -73,9 +71,8 @@ class HeteroscedasticRegressor(
         and the network also sees how far it is into every one of them. Steps and kinks
         are then easy to learn, and outliers harmless; beyond the training data an input
         counts as the nearest one there. With 0 inputs are standardised, and predictions
-        go on growing outside. Of several numbers the one with the best validation score
-        is kept; ``"auto"`` tries both kinds with ensembles for tables of fewer than
-        4000 rows.
+        go on growing outside. Of several numbers the one that validates best is kept:
+        ensembles for fewer than 4000 rows try both kinds by ``"auto"``.
     learning_rate_init : float, sequence of float, "search" or "auto", default="auto"
         Learning rate, or several to try. ``"search"`` tries those of the paper: 1e-4,
         3e-4, 7e-4, 1e-3, 3e-3 and 7e-3.
