@@ -6,7 +6,6 @@ seen. With ten members that leave out a fifth each, two have not seen any given 
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -67,9 +66,7 @@ def crossfit(recipe: Recipe, data: TrainingData, order: Rows) -> Protocol[Fitted
             for m in places
         ]
 
-    candidates = list(
-        itertools.product(recipe.nets, recipe.objectives, recipe.learning_rates)
-    )
+    candidates = recipe.candidates
     n_scouts = n_members if len(candidates) == 1 else min(n_members, _MAX_SCOUTS)
     scouts = [m * n_members // n_scouts for m in range(n_scouts)]
     others = [m for m in range(n_members) if m not in scouts]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -84,6 +85,11 @@ class Recipe:
     is_decaying: bool = False
     max_evaluations: int | None = None
     selection: str = "nll"
+
+    @property
+    def candidates(self) -> list[tuple[MLP, Objective, float]]:
+        """All combinations of network, objective and learning rate."""
+        return list(itertools.product(self.nets, self.objectives, self.learning_rates))
 
     def n_train(self, n: int) -> int:
         """Return how many of `n` rows are not for validation."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -39,9 +38,7 @@ def search_and_refit(
         for net in recipe.nets
     }
     budget = recipe.budget(n_train)
-    candidates = list(
-        itertools.product(recipe.nets, recipe.objectives, recipe.learning_rates)
-    )
+    candidates = recipe.candidates
     tasks = [
         FitTask(
             net,
