@@ -106,11 +106,24 @@ def test_the_best_configuration_is_trained_with_other_seeds():
         nll: 3e-4,
         mse: 1e-3,
     }
-    tasks = [dict(task.settings) for task in final_tasks("paper", rows)]
-    assert [t["seed"] for t in tasks if t["method"] == "mse"] == [1, 2, 3, 4, 5]
-    assert {t["learning_rate"] for t in tasks if t["method"] == "beta-nll"} == {3e-4}
-    assert all(t["is_final"] for t in tasks)
-    assert "mm" not in {t["method"] for t in tasks}
+    tasks = final_tasks("paper", OBJECT_SLIDE, nll, rows)
+    settings = [dict(task.settings) for task in tasks]
+    assert [s["seed"] for s in settings] == [1, 2, 3, 4, 5]
+    assert {s["learning_rate"] for s in settings} == {3e-4}
+    assert all(s["is_final"] for s in settings)
+    assert final_tasks("paper", OBJECT_SLIDE, Method("mm"), rows) == []
+
+
+def test_slow_methods_have_a_search_in_the_paper_only():
+    vbem = Method("vbem")
+    assert len(search_tasks("paper", methods=[vbem], datasets=[FETCH])) == 96
+    assert final_tasks("paper", FETCH, vbem, []) == []
+    assert search_tasks("laptop", methods=[vbem], datasets=[FETCH]) == []
+    (task,) = final_tasks("laptop", FETCH, vbem, [])
+    settings = dict(task.settings)
+    best = paper_best()[FETCH, vbem]
+    assert Configuration(*(settings[name] for name in best._fields)) == best
+    assert settings["is_final"]
 
 
 def test_numbers_are_those_of_a_plain_fit_in_original_units():
@@ -206,7 +219,7 @@ def test_results_belong_to_the_rollouts_they_are_of(tmp_path, monkeypatch):
     monkeypatch.setenv("BETANLL_DATA", str(tmp_path))
 
     def source():
-        (task,) = search_tasks("smoke", methods=[Method("xvamp")], datasets=[FETCH])
+        (task,) = final_tasks("smoke", FETCH, Method("xvamp"), [])
         settings = dict(task.settings)
         return settings["n_rollouts"], settings["data_seed"]
 

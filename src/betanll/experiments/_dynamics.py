@@ -33,14 +33,14 @@ SLOW = frozenset(["xvamp", "xvamp-star", "vbem", "vbem-star"])
 class Preset(NamedTuple):
     """How much of the experiment is run.
 
-    The paper's best configuration of a method belongs to its grid in any case, and is
-    all of it for slow methods if `has_slow_grid` is false.
+    The paper's best configuration of a method belongs to its grid in any case.
     """
 
     epochs: dict[str, int]
     n_seeds: int
     grid: tuple[Configuration, ...]
-    has_slow_grid: bool = True
+    #: Whether slow methods have the paper's best configuration only, and one seed.
+    is_short_if_slow: bool = False
     #: Of each of the three sets of ObjectSlide.
     n_episodes: int = 2000
 
@@ -50,7 +50,7 @@ PRESETS = {
         dict.fromkeys(DATASETS, 2),
         n_seeds=2,
         grid=(Configuration(1e-3, 2, 128, "relu"),),
-        has_slow_grid=False,
+        is_short_if_slow=True,
         n_episodes=20,
     ),
     "laptop": Preset(
@@ -59,7 +59,7 @@ PRESETS = {
         grid=tuple(
             c for c in GRID if c.n_layers == 3 and c.n_units == 128 and c[0] >= 3e-4
         ),
-        has_slow_grid=False,
+        is_short_if_slow=True,
     ),
     "paper": Preset(
         dict(zip(DATASETS, (5000, 500), strict=True)), n_seeds=N_SEEDS, grid=GRID
@@ -86,10 +86,16 @@ def configurations(preset: str, dataset: str, method: Method) -> list[Configurat
     known = paper_best().get((dataset, published))
     grid = list(chosen.grid)
     if known is not None:
-        if method.name in SLOW and not chosen.has_slow_grid:
+        if method.name in SLOW and chosen.is_short_if_slow:
             grid = []
         grid = [known, *grid]
     return list(dict.fromkeys(grid))
+
+
+def count_seeds(preset: str, method: Method) -> int:
+    """Return how often the best configuration of a method is trained and tested."""
+    chosen = PRESETS[preset]
+    return 1 if method.name in SLOW and chosen.is_short_if_slow else chosen.n_seeds
 
 
 def search_tasks(
@@ -98,7 +104,9 @@ def search_tasks(
     methods: Iterable[Method] = (*METHODS, CONTROL),
     datasets: Iterable[str] = DATASETS,
 ) -> list[Task]:
-    """Return the trainings of the grid, those of one network together.
+    """Return the trainings of the grids, those of one network together.
+
+    A grid of one configuration leaves nothing to search.
 
     Examples
     --------
@@ -106,39 +114,50 @@ def search_tasks(
     2304
     """
     methods, datasets = list(methods), list(datasets)
-    pairs = [
-        (dataset, method, configuration)
-        for dataset in datasets
-        for method in methods
-        for configuration in configurations(preset, dataset, method)
-    ]
-    # The largest networks take longest: they begin.
-    pairs.sort(key=lambda pair: _cost(*pair), reverse=True)
-    data = {dataset: _data_settings(dataset, preset) for dataset in datasets}
-    return [
-        _task(*pair, preset, data[pair[0]], seed=0, is_final=False) for pair in pairs
-    ]
+    tasks = []
+    for dataset in datasets:
+        data = _data_settings(dataset, preset)
+        for method in methods:
+            grid = configurations(preset, dataset, method)
+            tasks += [
+                _task(dataset, method, one, preset, data, seed=0, is_final=False)
+                for one in grid
+                if len(grid) > 1
+            ]
+    return longest_first(tasks)
 
 
-def final_tasks(preset: str, searched: Iterable[dict[str, Any]]) -> list[Task]:
-    """Return the trainings with the best configuration of each dataset and method.
+def final_tasks(
+    preset: str, dataset: str, method: Method, searched: Iterable[dict[str, Any]]
+) -> list[Task]:
+    """Return the trainings with the best configuration of a method.
 
     Parameters
     ----------
     preset : {"smoke", "laptop", "paper"}
+    dataset : str
+    method : Method
     searched : iterable of dict
         Rows of the results of :func:`search_tasks`. A method all of whose trainings
         diverged has no best one.
     """
-    pairs = [(*key, best) for key, best in best_configurations(searched).items()]
-    data = {pair[0]: _data_settings(pair[0], preset) for pair in pairs}
-    pairs.sort(key=lambda pair: _cost(*pair), reverse=True)
+    grid = configurations(preset, dataset, method)
+    best = best_configurations(searched).get((dataset, method))
+    if len(grid) == 1:
+        (best,) = grid
+    if best is None:
+        return []
+    data = _data_settings(dataset, preset)
     return [
         # Seed 0 has chosen the configuration.
-        _task(*pair, preset, data[pair[0]], seed=seed, is_final=True)
-        for pair in pairs
-        for seed in range(1, PRESETS[preset].n_seeds + 1)
+        _task(dataset, method, best, preset, data, seed=seed, is_final=True)
+        for seed in range(1, count_seeds(preset, method) + 1)
     ]
+
+
+def longest_first(tasks: Iterable[Task]) -> list[Task]:
+    """Return the tasks by what they cost, those that share a program together."""
+    return sorted(tasks, key=_cost, reverse=True)
 
 
 def best_configurations(
@@ -165,11 +184,10 @@ def configuration_of(row: dict[str, Any]) -> Configuration:
     return Configuration(*(row[name] for name in Configuration._fields))
 
 
-def _cost(dataset: str, method: Method, configuration: Configuration) -> int:
-    """Return a number to sort by; equal for trainings that share a program."""
-    del dataset
-    n_weights = configuration.n_layers * configuration.n_units**2
-    return n_weights + 10**6 * (method.name in SLOW)
+def _cost(task: Task) -> int:
+    settings = dict(task.settings)
+    n_weights = settings["n_layers"] * settings["n_units"] ** 2
+    return int(n_weights + 10**6 * (settings["method"] in SLOW))
 
 
 def _data_settings(dataset: str, preset: str) -> dict[str, int]:

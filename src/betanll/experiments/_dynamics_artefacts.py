@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from betanll.datasets import data_directory
-from betanll.experiments._dynamics import CONTROL, final_tasks, search_tasks
+from betanll.experiments._dynamics import (
+    CONTROL,
+    final_tasks,
+    longest_first,
+    search_tasks,
+)
 from betanll.experiments._family import Family, Request
 from betanll.experiments._figures import drawn_files, write_artefacts
 from betanll.experiments._paper import METHODS, Method
@@ -49,12 +55,14 @@ class DynamicsModels(Family):
     def check_data(self, request: Request) -> None:
         from betanll.dynamics._fetch_files import complete_shards
 
-        if any(_key(task)[0] == FETCH for task in self.tasks(request)):
+        if any(FETCH in _asked(name, request)[0] for name in request.artefacts):
             complete_shards(data_directory() / FETCH)
 
     def tasks(self, request: Request) -> list[Task]:
         return _once(
-            task for name in request.artefacts for task in _search(name, request)
+            task
+            for name in request.artefacts
+            for task in (*_search(name, request), *_final(name, request, None))
         )
 
     def further_tasks(self, request: Request, store: Store) -> list[Task]:
@@ -79,39 +87,35 @@ class DynamicsModels(Family):
 
 
 def _search(name: str, request: Request) -> list[Task]:
-    need = NEEDS[name]
-    asked = (*METHODS, CONTROL) if request.methods is None else request.methods
-    return search_tasks(
-        request.preset,
-        methods=need.methods or asked,
-        datasets=[name for name in need.datasets if name in request.datasets],
-    )
+    datasets, methods = _asked(name, request)
+    return search_tasks(request.preset, methods=methods, datasets=datasets)
 
 
-def _final(name: str, request: Request, store: Store) -> list[Task]:
-    """Return the trainings to be tested.
+def _final(name: str, request: Request, store: Store | None) -> list[Task]:
+    """Return the trainings to be tested; without a store, those that need no search.
 
     A method whose grid is not complete yet is left out: its best configuration could
     still change.
     """
     if not NEEDS[name].is_tested:
         return []
-    done = store.done()
-    grids: dict[Any, list[Task]] = {}
-    for task in _search(name, request):
-        grids.setdefault(_key(task), []).append(task)
-    return [
-        task
-        for grid in grids.values()
-        if all(searched.key in done for searched in grid)
-        for task in final_tasks(request.preset, store.rows(grid))
-    ]
+    done = set() if store is None else store.done()
+    tasks = []
+    for dataset, method in itertools.product(*_asked(name, request)):
+        grid = search_tasks(request.preset, methods=[method], datasets=[dataset])
+        if all(task.key in done for task in grid):
+            rows = [] if store is None else store.rows(grid)
+            tasks += final_tasks(request.preset, dataset, method, rows)
+    return tasks
 
 
-def _key(task: Task) -> tuple[Any, ...]:
-    settings = dict(task.settings)
-    return settings["dataset"], settings["method"], settings["beta"]
+def _asked(name: str, request: Request) -> tuple[list[str], tuple[Method, ...]]:
+    """Return the datasets and methods that an artefact has in a request."""
+    need = NEEDS[name]
+    methods = (*METHODS, CONTROL) if request.methods is None else request.methods
+    datasets = [dataset for dataset in need.datasets if dataset in request.datasets]
+    return datasets, need.methods or tuple(methods)
 
 
 def _once(tasks: Iterable[Task]) -> list[Task]:
-    return list(dict.fromkeys(tasks))
+    return longest_first(dict.fromkeys(tasks))

@@ -20,8 +20,10 @@ from betanll.experiments._drawing import NothingToDraw
 from betanll.experiments._dynamics import (
     CONTROL,
     PRESETS,
+    SLOW,
     best_configurations,
     configurations,
+    count_seeds,
     fetch_rollouts,
 )
 from betanll.experiments._paper import METHODS, Metric
@@ -103,7 +105,7 @@ def _results(rows: _Lines, preset: str) -> tuple[_Lines, Page]:
             note="Substitute data." if dataset == FETCH else "",
             head=["Method", "Ours", "Paper", "Compared"],
             rows=[
-                _line(cell, PRESETS[preset].n_seeds)
+                _line(cell, count_seeds(preset, cell.method))
                 for cell in cells
                 if cell.dataset == dataset and cell.metric == metric
             ],
@@ -200,6 +202,12 @@ def _warnings(datasets: Sequence[str], preset: str, rows: _Lines) -> list[str]:
             f"{N_SEEDS}; up to {len(chosen.grid) + 1} of {len(GRID)} configurations, "
             "the paper's best among them."
         )
+        if chosen.is_short_if_slow:
+            names = ", ".join(m.label for m in METHODS if m.name in SLOW)
+            warnings.append(
+                f"Slow methods ({names}): the paper's best configuration without a "
+                "search, one seed."
+            )
     if FETCH in datasets:
         warnings.append(SUBSTITUTE)
         n_rollouts = fetch_rollouts(rows)
