@@ -1,4 +1,4 @@
-"""Runs of the UCI sets, drawn from the paper's numbers."""
+"""Runs of the UCI sets, drawn from the paper's numbers; and how figures are checked."""
 
 import numpy as np
 import pandas as pd
@@ -53,3 +53,19 @@ def runs(tmp_path_factory):
     path = tmp_path_factory.mktemp("runs") / "runs.csv"
     drawn().to_csv(path, index=False)
     return read_runs(path)
+
+
+@pytest.fixture(scope="session")
+def is_whole():
+    """A function that tells whether all of a figure's marks are inside its frame."""
+
+    def check(figure):
+        figure.draw_without_rendering()
+        box = figure.get_tightbbox()
+        return (
+            min(box.x0, box.y0) >= 0
+            and box.x1 <= figure.get_figwidth()
+            and box.y1 <= figure.get_figheight()
+        )
+
+    return check
