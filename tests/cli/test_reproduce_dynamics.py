@@ -62,7 +62,7 @@ def test_the_best_of_the_search_are_tested(run, sweep, tmp_path):
     page = (tmp_path / "table2.md").read_text()
     assert "0.0150 ± 0.0071" in page
     assert "Shortened run: 2 epochs instead of 5,000 for ObjectSlide" in page
-    assert "20 episodes of ObjectSlide instead of 2,000" in page
+    assert "20 episodes of ObjectSlide instead of 2,000; 2 seeds instead of 5;" in page
     assert "| diverges | – diverged in the paper |" in page
     assert "| Student-t, floored |" in page
     assert "Slow methods (xVAMP, " in page

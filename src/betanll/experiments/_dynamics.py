@@ -55,7 +55,7 @@ PRESETS = {
     ),
     "laptop": Preset(
         dict(zip(DATASETS, (200, 15), strict=True)),
-        n_seeds=3,
+        n_seeds=N_SEEDS,
         grid=tuple(
             c for c in GRID if c.n_layers == 3 and c.n_units == 128 and c[0] >= 3e-4
         ),

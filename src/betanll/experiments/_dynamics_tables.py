@@ -197,10 +197,12 @@ def _warnings(datasets: Sequence[str], preset: str, rows: _Lines) -> list[str]:
                 f"; {chosen.n_episodes:,} episodes of ObjectSlide instead of "
                 f"{paper.n_episodes:,}"
             )
+        seeds = ""
+        if chosen.n_seeds < N_SEEDS:
+            seeds = f"; {chosen.n_seeds} seeds instead of {N_SEEDS}"
         warnings.append(
-            f"Shortened run: {epochs}{episodes}; {chosen.n_seeds} seeds instead of "
-            f"{N_SEEDS}; up to {len(chosen.grid) + 1} of {len(GRID)} configurations, "
-            "the paper's best among them."
+            f"Shortened run: {epochs}{episodes}{seeds}; up to {len(chosen.grid) + 1} "
+            f"of {len(GRID)} configurations, the paper's best among them."
         )
         if chosen.is_short_if_slow:
             names = ", ".join(m.label for m in METHODS if m.name in SLOW)
