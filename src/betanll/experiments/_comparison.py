@@ -48,6 +48,10 @@ class Page:
     source: str
 
 
+#: From here on the size matters and not the digits.
+_HUGE = 1e4
+
+
 def spread(mean: float, std: float, digits: int) -> str:
     """Return a mean and its deviation as a table prints them.
 
@@ -55,17 +59,14 @@ def spread(mean: float, std: float, digits: int) -> str:
     --------
     >>> spread(-1.234, 0.5, 2), spread(1.0, float("nan"), 1)
     ('−1.23 ± 0.50', '1.0')
+    >>> spread(-79732.18, 138117.0, 2)
+    '−8e+04 ± 1.4e+05'
     """
     if not math.isfinite(mean):
         return "not finite"
-    if math.isnan(std):
-        return _number(mean, digits)
-    return f"{_number(mean, digits)} ± {_number(std, digits)}"
-
-
-def _number(value: float, digits: int) -> str:
-    text = f"{value:z.{digits}f}" if abs(value) < 1e5 else f"{value:.3g}"
-    return text.replace("-", "−")
+    values = [mean] if math.isnan(std) else [mean, std]
+    form = f"z.{digits}f" if max(map(abs, values)) < _HUGE else ".2g"
+    return " ± ".join(f"{value:{form}}" for value in values).replace("-", "−")
 
 
 def render_markdown(page: Page) -> str:
