@@ -7,6 +7,7 @@ several seeds; only then the test set is looked at.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -86,7 +87,7 @@ def configurations(preset: str, dataset: str, method: Method) -> list[Configurat
     known = paper_best().get((dataset, published))
     grid = list(chosen.grid)
     if known is not None:
-        if method.name in SLOW and chosen.is_short_if_slow:
+        if _is_short(preset, method):
             grid = []
         grid = [known, *grid]
     return list(dict.fromkeys(grid))
@@ -94,8 +95,7 @@ def configurations(preset: str, dataset: str, method: Method) -> list[Configurat
 
 def count_seeds(preset: str, method: Method) -> int:
     """Return how often the best configuration of a method is trained and tested."""
-    chosen = PRESETS[preset]
-    return 1 if method.name in SLOW and chosen.is_short_if_slow else chosen.n_seeds
+    return 1 if _is_short(preset, method) else PRESETS[preset].n_seeds
 
 
 def search_tasks(
@@ -104,7 +104,7 @@ def search_tasks(
     methods: Iterable[Method] = (*METHODS, CONTROL),
     datasets: Iterable[str] = DATASETS,
 ) -> list[Task]:
-    """Return the trainings of the grids, those of one network together.
+    """Return the trainings of the grids.
 
     A grid of one configuration leaves nothing to search.
 
@@ -113,18 +113,12 @@ def search_tasks(
     >>> len(search_tasks("paper", methods=METHODS))
     2304
     """
-    methods, datasets = list(methods), list(datasets)
     tasks = []
-    for dataset in datasets:
-        data = _data_settings(dataset, preset)
-        for method in methods:
-            grid = configurations(preset, dataset, method)
-            tasks += [
-                _task(dataset, method, one, preset, data, seed=0, is_final=False)
-                for one in grid
-                if len(grid) > 1
-            ]
-    return longest_first(tasks)
+    for dataset, method in itertools.product(datasets, methods):
+        grid = configurations(preset, dataset, method)
+        if len(grid) > 1:
+            tasks += [_task(preset, dataset, method, one, seed=0) for one in grid]
+    return tasks
 
 
 def final_tasks(
@@ -142,16 +136,16 @@ def final_tasks(
         diverged has no best one.
     """
     grid = configurations(preset, dataset, method)
-    best = best_configurations(searched).get((dataset, method))
     if len(grid) == 1:
-        (best,) = grid
+        best: Configuration | None = grid[0]
+    else:
+        best = best_configurations(searched).get((dataset, method))
     if best is None:
         return []
-    data = _data_settings(dataset, preset)
+    # Seed 0 has chosen the configuration.
+    seeds = range(1, count_seeds(preset, method) + 1)
     return [
-        # Seed 0 has chosen the configuration.
-        _task(dataset, method, best, preset, data, seed=seed, is_final=True)
-        for seed in range(1, count_seeds(preset, method) + 1)
+        _task(preset, dataset, method, best, seed=seed, is_final=True) for seed in seeds
     ]
 
 
@@ -184,6 +178,10 @@ def configuration_of(row: dict[str, Any]) -> Configuration:
     return Configuration(*(row[name] for name in Configuration._fields))
 
 
+def _is_short(preset: str, method: Method) -> bool:
+    return PRESETS[preset].is_short_if_slow and method.name in SLOW
+
+
 def _cost(task: Task) -> int:
     settings = dict(task.settings)
     n_weights = settings["n_layers"] * settings["n_units"] ** 2
@@ -206,14 +204,13 @@ def _data_settings(dataset: str, preset: str) -> dict[str, int]:
 
 
 def _task(
+    preset: str,
     dataset: str,
     method: Method,
     configuration: Configuration,
-    preset: str,
-    data: dict[str, int],
     *,
     seed: int,
-    is_final: bool,
+    is_final: bool = False,
 ) -> Task:
     return Task.of(
         FUNCTION,
@@ -224,5 +221,5 @@ def _task(
         epochs=PRESETS[preset].epochs[dataset],
         seed=seed,
         is_final=is_final,
-        **data,
+        **_data_settings(dataset, preset),
     )

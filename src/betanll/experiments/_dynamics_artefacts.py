@@ -118,4 +118,5 @@ def _asked(name: str, request: Request) -> tuple[list[str], tuple[Method, ...]]:
 
 
 def _once(tasks: Iterable[Task]) -> list[Task]:
+    """Return each task once, those that take long at the beginning."""
     return longest_first(dict.fromkeys(tasks))
