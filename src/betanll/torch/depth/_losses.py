@@ -121,10 +121,12 @@ class DepthLoss(nn.Module):
             return 0 * (mean.sum() if variance is None else (mean + variance).sum())
         # Pixels are picked before anything is computed from them: the logarithm of a
         # depth of zero would make the gradient NaN even if it were masked afterwards.
-        target = at_least_float32(depth[valid])
-        predicted = resize(mean, depth)[valid]
+        places = valid.flatten().nonzero().squeeze(1)
+        target = at_least_float32(depth.flatten()[places])
+        predicted = resize(mean, depth).flatten()[places]
         if variance is not None:
-            loss: Tensor = self.nll(predicted, target, resize(variance, depth)[valid])
+            spread = resize(variance, depth).flatten()[places]
+            loss: Tensor = self.nll(predicted, target, spread)
             return loss.mean()
         if self.name == "scale-invariant":
             return _scale_invariant(predicted.log() - target.log())

@@ -81,6 +81,7 @@ class TrainingSettings:
             lr=self.learning_rate,
             betas=(0.95, 0.999),
             weight_decay=self.weight_decay,
+            fused=True,
         )
 
     def schedule(
