@@ -5,6 +5,7 @@ Gamma samples, so that an error would have to be made twice.
 """
 
 import math
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -171,6 +172,12 @@ def our_loss(name, params, state, x, key, **options):
     return jnp.sum(elementwise) / len(x)
 
 
+def compiled(function, **options):
+    """Formulas need no fast code, and to compile it takes twice as long."""
+    quickly = {"xla_backend_optimization_level": 0}
+    return jax.jit(function, compiler_options=quickly, **options)
+
+
 @pytest.fixture
 def batch(getkey):
     return jax.random.uniform(getkey(), (N, N_PIXELS))
@@ -186,13 +193,10 @@ def start(name, batch, getkey):
 def test_loss_and_gradient_are_those_of_the_formulas(name, batch, getkey):
     params, state = start(name, batch, getkey)
     key = getkey()
-    # Formulas need no fast code, and to compile it takes twice as long.
     found, expected = (
-        jax.jit(
-            jax.value_and_grad(loss, (1, 2)),
-            static_argnums=0,
-            compiler_options={"xla_backend_optimization_level": 0},
-        )(name, params, state, batch, key)
+        compiled(jax.value_and_grad(loss, (1, 2)), static_argnums=0)(
+            name, params, state, batch, key
+        )
         for loss in (our_loss, reference_loss)
     )
     for ours, theirs in zip(
@@ -201,13 +205,22 @@ def test_loss_and_gradient_are_those_of_the_formulas(name, batch, getkey):
         np.testing.assert_allclose(ours, theirs, rtol=2e-4, atol=2e-5)
 
 
+def divergence_of_codes(params, x):
+    """Mean over images of the divergence from N(0, I)."""
+    mean, v = NET.encode(params, x.T)
+    return jnp.sum(mean**2 + v - 1 - jnp.log(v)) / 2 / N
+
+
 def test_averages_over_pixels_leave_the_divergence_alone(batch, getkey):
     params, state = start("mm", batch, getkey)
     key = getkey()
-    summed = our_loss("mm", params, state, batch, key)
-    averaged = our_loss("mm", params, state, batch, key, averages_pixels=True)
-    mean, v = NET.encode(params, batch.T)
-    divergence = float(jnp.sum(mean**2 + v - 1 - jnp.log(v))) / 2 / N
+    summed, averaged = (
+        compiled(partial(our_loss, "mm", averages_pixels=averages_pixels))(
+            params, state, batch, key
+        )
+        for averages_pixels in (False, True)
+    )
+    divergence = float(compiled(divergence_of_codes)(params, batch))
     assert float(averaged) == pytest.approx(
         (float(summed) - divergence) / N_PIXELS + divergence, rel=1e-5
     )
@@ -218,15 +231,13 @@ def test_the_weight_of_beta_nll_is_not_that_of_the_divergence(batch, getkey):
     # of the divergence, unweighted.
     params, state = start("beta-nll", batch, getkey)
     params["decoder"] = jax.tree.map(jnp.zeros_like, params["decoder"])
-    gradient = jax.grad(our_loss, 1)("beta-nll", params, state, batch, getkey())
-
-    def divergence(params):
-        mean, v = NET.encode(params, batch.T)
-        return jnp.sum(mean**2 + v - 1 - jnp.log(v)) / 2 / N
-
+    gradient = compiled(jax.grad(our_loss, 1), static_argnums=0)(
+        "beta-nll", params, state, batch, getkey()
+    )
+    expected = compiled(jax.grad(divergence_of_codes))(params, batch)
     for ours, theirs in zip(
         jax.tree.leaves(gradient["encoder"]),
-        jax.tree.leaves(jax.grad(divergence)(params)["encoder"]),
+        jax.tree.leaves(expected["encoder"]),
         strict=True,
     ):
         np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-6)
@@ -236,7 +247,9 @@ def test_the_weight_of_beta_nll_is_not_that_of_the_divergence(batch, getkey):
 def test_pseudo_inputs_pass_through_the_whole_autoencoder(name, batch, getkey):
     params, state = start(name, batch, getkey)
     assert state.shape == (N_PIXELS, 100)
-    to_state = jax.grad(our_loss, 2)(name, params, state, batch, getkey())
+    to_state = compiled(jax.grad(our_loss, 2), static_argnums=0)(
+        name, params, state, batch, getkey()
+    )
     # All but those few for which every unit of a layer is off.
     moved = float(jnp.mean(jnp.any(to_state != 0, axis=0)))
     assert moved > 0.9 if name == "xvamp-star" else moved == 0
