@@ -34,6 +34,21 @@ def getkey(request):
 
 
 @pytest.fixture(scope="session")
+def compiled():
+    """``jax.jit`` for formulas, which need no fast code: it compiles in half the time.
+
+    Without it, a formula is compiled operation by operation, which takes longest.
+    """
+    import jax
+
+    def jit(function, **options):
+        quickly = {"xla_backend_optimization_level": 0}
+        return jax.jit(function, compiler_options=quickly, **options)
+
+    return jit
+
+
+@pytest.fixture(scope="session")
 def data_dir():
     """The folder of the real data."""
     beside = Path(__file__).parents[2] / "shared" / "data"

@@ -55,7 +55,7 @@ def at_once(size, key, shape, rate, logits, prior_shape, prior_rate):
 
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_groups_have_the_value_and_gradients_of_the_whole(
-    size, arguments, monkeypatch, getkey
+    size, arguments, monkeypatch, getkey, compiled
 ):
     key, cotangent = getkey(), jax.random.normal(getkey(), (N_TARGETS, N))
     monkeypatch.setattr(_expected_prior, "MAX_GROUP", size * N_COMPONENTS * N)
@@ -66,10 +66,7 @@ def test_groups_have_the_value_and_gradients_of_the_whole(
     def whole(*arguments):
         return at_once(size, key, *arguments)
 
-    # Formulas need no fast code, and to compile it takes twice as long.
-    options = {"xla_backend_optimization_level": 0}
-
-    @partial(jax.jit, static_argnums=0, compiler_options=options)
+    @partial(compiled, static_argnums=0)
     def value_and_gradients(function, *arguments):
         value, pullback = jax.vjp(function, *arguments)
         return value, *pullback(cotangent)
@@ -91,7 +88,7 @@ def test_groups_are_the_largest_that_divide_the_targets():
 
 
 @pytest.mark.parametrize("is_grouped", [False, True])
-def test_the_bound_estimates_the_same(is_grouped, monkeypatch, getkey):
+def test_the_bound_estimates_the_same(is_grouped, monkeypatch, getkey, compiled):
     # 4000 independent estimates of one KL, in one group or in two: their means agree
     # within four standard errors.
     if is_grouped:
@@ -104,7 +101,9 @@ def test_the_bound_estimates_the_same(is_grouped, monkeypatch, getkey):
         jnp.zeros((1, *size)),
     )
     prior = jnp.full((2, 1), 3.0), jnp.full((2, 1), 0.5)
-    bound = XVAMP().negative_elbo(parameters, jnp.zeros(size), *prior, key=getkey())
+    bound = compiled(XVAMP().negative_elbo)(
+        parameters, jnp.zeros(size), *prior, key=getkey()
+    )
     exact = losses.gamma_kl(2.0, 1.5, 3.0, 0.5)
     exact -= losses.expected_gaussian_log_prob(0.0, 2.0, 1.5, 0.0)
     standard_error = float(jnp.std(bound)) / np.sqrt(bound.size)

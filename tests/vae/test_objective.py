@@ -172,12 +172,6 @@ def our_loss(name, params, state, x, key, **options):
     return jnp.sum(elementwise) / len(x)
 
 
-def compiled(function, **options):
-    """Formulas need no fast code, and to compile it takes twice as long."""
-    quickly = {"xla_backend_optimization_level": 0}
-    return jax.jit(function, compiler_options=quickly, **options)
-
-
 @pytest.fixture
 def batch(getkey):
     return jax.random.uniform(getkey(), (N, N_PIXELS))
@@ -190,7 +184,7 @@ def start(name, batch, getkey):
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)
-def test_loss_and_gradient_are_those_of_the_formulas(name, batch, getkey):
+def test_loss_and_gradient_are_those_of_the_formulas(name, batch, getkey, compiled):
     params, state = start(name, batch, getkey)
     key = getkey()
     found, expected = (
@@ -211,7 +205,7 @@ def divergence_of_codes(params, x):
     return jnp.sum(mean**2 + v - 1 - jnp.log(v)) / 2 / N
 
 
-def test_averages_over_pixels_leave_the_divergence_alone(batch, getkey):
+def test_averages_over_pixels_leave_the_divergence_alone(batch, getkey, compiled):
     params, state = start("mm", batch, getkey)
     key = getkey()
     summed, averaged = (
@@ -226,7 +220,7 @@ def test_averages_over_pixels_leave_the_divergence_alone(batch, getkey):
     )
 
 
-def test_the_weight_of_beta_nll_is_not_that_of_the_divergence(batch, getkey):
+def test_the_weight_of_beta_nll_is_not_that_of_the_divergence(batch, getkey, compiled):
     # A decoder of zeros sends nothing back to the encoder, whose gradient is then that
     # of the divergence, unweighted.
     params, state = start("beta-nll", batch, getkey)
@@ -244,7 +238,9 @@ def test_the_weight_of_beta_nll_is_not_that_of_the_divergence(batch, getkey):
 
 
 @pytest.mark.parametrize("name", ["xvamp", "xvamp-star"])
-def test_pseudo_inputs_pass_through_the_whole_autoencoder(name, batch, getkey):
+def test_pseudo_inputs_pass_through_the_whole_autoencoder(
+    name, batch, getkey, compiled
+):
     params, state = start(name, batch, getkey)
     assert state.shape == (N_PIXELS, 100)
     to_state = compiled(jax.grad(our_loss, 2), static_argnums=0)(
