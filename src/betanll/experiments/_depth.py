@@ -9,6 +9,7 @@ import time
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -68,7 +69,7 @@ PRESETS = {
     ("smoke", SYNTHETIC): Preset(SYNTHETIC, "small", 1, 4, 2, 1e-3, 4, 2, 32, 64),
     ("smoke", NYUV2): Preset(NYUV2, "small", 1, 2, 1, 1e-3, 4, 1, 96, 128),
     ("laptop", SYNTHETIC): Preset(
-        SYNTHETIC, "small", 5, 8, 100, 3e-3, 800, 40, 96, 128
+        SYNTHETIC, "small", 6, 4, 400, 3e-3, 800, 40, 96, 128
     ),
     ("paper", NYUV2): _PAPER,
 }
@@ -164,11 +165,11 @@ def train(
 
 def load_data(preset: Preset) -> DepthData:
     """Return pairs to train, to select and to test on."""
-    from betanll.torch.depth import DepthData, Selection, load_nyu, make_rooms
+    from betanll.torch.depth import DepthData, Selection, load_nyu
 
     if preset.data == SYNTHETIC:
         size = preset.height, preset.width
-        return make_rooms(preset.n_scenes, preset.n_test, size=size)
+        return _rooms(preset.n_scenes, preset.n_test, size)
     folder = os.environ.get(NYU_VARIABLE)
     if not folder:
         raise ValueError(f"NYU Depth V2 is needed: set {NYU_VARIABLE} to its folder")
@@ -180,6 +181,14 @@ def load_data(preset: Preset) -> DepthData:
             for pairs, n in zip(data, counts, strict=True)
         )
     )
+
+
+@lru_cache(maxsize=1)
+def _rooms(n_scenes: int, n_test: int, size: tuple[int, int]) -> DepthData:
+    """Return rooms, made once for all trainings of this process."""
+    from betanll.torch.depth import make_rooms
+
+    return make_rooms(n_scenes, n_test, size=size)
 
 
 def _network(encoder: str, *, has_variance: bool) -> DepthNet:
