@@ -59,16 +59,22 @@ def load_encoder(source: str | Path) -> Any:
         kind = OSError if isinstance(error, OSError) else ValueError
         reason = " ".join(str(error).split())
         raise kind(f"{source}: the weights cannot be read: {reason}") from error
-    unknown = [
-        key for key in report["unexpected_keys"] if not key.startswith(_NOT_ENCODER)
-    ]
-    n_wrong = sum(
-        map(len, (report["missing_keys"], report["mismatched_keys"], unknown))
+    wrong = sorted(
+        {
+            *report["missing_keys"],
+            *(name for name, *_ in report["mismatched_keys"]),
+            *(
+                name
+                for name in report["unexpected_keys"]
+                if not name.startswith(_NOT_ENCODER)
+            ),
+        }
     )
-    if n_wrong:
+    if wrong:
+        others = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
         raise ValueError(
-            f"{source}: the weights do not fit the configuration, {n_wrong} are "
-            "missing, unknown or of another shape"
+            f"{source}: the weights do not fit the configuration: missing, unknown or "
+            f"of another shape: {wrong[0]}{others}"
         )
     return model
 
