@@ -15,7 +15,7 @@ import click
 import pandas as pd
 
 from betanll.experiments import Method
-from betanll.experiments._vae import FUNCTION
+from betanll.experiments._vae import PRESETS, vae_tasks
 from betanll.sweeps import Store, Task, run_sweep
 
 RESULTS = Path(__file__).parents[1] / "results" / "vae"
@@ -27,18 +27,8 @@ COLUMNS = (
 
 
 def tasks(epochs: int) -> list[Task]:
-    return [
-        Task.of(
-            FUNCTION,
-            dataset="mnist",
-            method=method.name,
-            beta=method.beta,
-            seed=0,
-            epochs=epochs,
-            n_images=None,
-        )
-        for method in METHODS
-    ]
+    longer = PRESETS["laptop"]._replace(epochs=epochs)
+    return vae_tasks(longer, methods=METHODS, datasets=["mnist"])
 
 
 @click.command()

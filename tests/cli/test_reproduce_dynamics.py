@@ -114,6 +114,13 @@ def test_an_unfinished_grid_chooses_nothing(run, sweep, tmp_path):
     assert outcome.err == message
 
 
+def test_one_configuration_is_not_compared(run, sweep, tmp_path):
+    outcome = run("reproduce", "tableS7", *SLIDE, "--method", "vbem", "--out", tmp_path)
+    message = "betanll: tableS7 cannot be written: no configurations were compared\n"
+    assert (outcome.code, outcome.err) == (2, message)
+    assert sweep == [[]]
+
+
 def test_bad_input_is_refused(refused, sweep, tmp_path, monkeypatch):
     monkeypatch.setenv("BETANLL_DATA", str(tmp_path / "nowhere"))
     out = tmp_path / "out"

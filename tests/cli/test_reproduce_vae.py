@@ -5,7 +5,7 @@ import pytest
 
 from betanll.experiments import Method
 from betanll.experiments._paper_vae import SELECTED
-from betanll.experiments._vae import vae_tasks
+from betanll.experiments._vae import PRESETS, vae_tasks
 
 
 @pytest.fixture(autouse=True)
@@ -30,7 +30,7 @@ def test_tables_are_written(run, sweep, tmp_path):
     outcome = run(*command, "--dataset", "mnist", "--out", tmp_path)
     assert outcome.code == 0, outcome
     (tasks,) = sweep
-    assert tasks == vae_tasks("smoke", datasets=["mnist"])
+    assert tasks == vae_tasks(PRESETS["smoke"], datasets=["mnist"])
     assert len(pd.read_csv(tmp_path / "tableS3.csv")) == 13 * 2
     assert len(pd.read_csv(tmp_path / "table3-vae.csv")) == len(SELECTED) * 2
     for end in ("csv", "md", "html"):
@@ -40,7 +40,7 @@ def test_tables_are_written(run, sweep, tmp_path):
 def test_methods_can_be_chosen(run, sweep, tmp_path):
     options = ("--preset", "smoke", "--method", "nll", "--out", tmp_path)
     assert run("reproduce", "tableS3", *options).code == 0
-    assert sweep == [vae_tasks("smoke", methods=[Method("beta-nll", 0.0)])]
+    assert sweep == [vae_tasks(PRESETS["smoke"], methods=[Method("beta-nll", 0.0)])]
 
 
 def test_bad_input_is_refused(refused, sweep, tmp_path, monkeypatch):

@@ -16,7 +16,14 @@ from betanll.experiments._paper_vae import (
     SELECTED,
     paper_cells,
 )
-from betanll.experiments._vae import AVERAGED, PICTURES, decoded, train, vae_tasks
+from betanll.experiments._vae import (
+    AVERAGED,
+    PICTURES,
+    PRESETS,
+    decoded,
+    train,
+    vae_tasks,
+)
 from betanll.experiments._vae_figures import figS5
 from betanll.experiments._vae_tables import compare_vae, table_files
 from betanll.objectives import BetaNLL, MomentMatching
@@ -59,15 +66,16 @@ def test_the_paper_has_all_rows():
 
 
 def test_tasks_are_those_of_the_preset():
-    tasks = [dict(task.settings) for task in vae_tasks("paper")]
+    tasks = [dict(task.settings) for task in vae_tasks(PRESETS["paper"])]
     assert len(tasks) == 13 * 2 * 5
     assert {task["epochs"] for task in tasks} == {1000}
     short = {
-        task["method"]: task["epochs"] for task in map(settings, vae_tasks("laptop"))
+        task["method"]: task["epochs"]
+        for task in map(settings, vae_tasks(PRESETS["laptop"]))
     }
     assert short["vbem"] < short["beta-nll"]
     # The slow ones begin.
-    assert settings(vae_tasks("laptop")[0])["method"] == "xvamp"
+    assert settings(vae_tasks(PRESETS["laptop"])[0])["method"] == "xvamp"
 
 
 def settings(task):

@@ -66,10 +66,13 @@ def table_files(
     ``table2.csv`` has a line for each training that was tested, ``tableS7.csv`` one for
     each best configuration; with a page as Markdown and as HTML beside it.
     """
-    content = {"table2": _results, "tableS7": _configurations}[artefact]
+    content, absent = {
+        "table2": (_results, "no training has a result"),
+        "tableS7": (_configurations, "no configurations were compared"),
+    }[artefact]
     lines, page = content(list(rows), preset)
     if not lines:
-        raise NothingToDraw("no training has a result")
+        raise NothingToDraw(absent)
     return page_files(artefact, pd.DataFrame(lines), page)
 
 

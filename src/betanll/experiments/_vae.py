@@ -53,7 +53,7 @@ PRESETS = {
 
 
 def vae_tasks(
-    preset: str,
+    preset: Preset,
     *,
     methods: Iterable[Method] = (*ROWS, AVERAGED),
     datasets: Iterable[str] = DATASETS,
@@ -62,10 +62,9 @@ def vae_tasks(
 
     Examples
     --------
-    >>> len(vae_tasks("paper", methods=ROWS))
+    >>> len(vae_tasks(PRESETS["paper"], methods=ROWS))
     120
     """
-    chosen = PRESETS[preset]
     wanted = sorted(methods, key=lambda method: method.name not in SLOW)
     return [
         Task.of(
@@ -74,12 +73,12 @@ def vae_tasks(
             method=method.name,
             beta=method.beta,
             seed=seed,
-            epochs=chosen.slow_epochs if method.name in SLOW else chosen.epochs,
-            n_images=chosen.n_images,
+            epochs=preset.slow_epochs if method.name in SLOW else preset.epochs,
+            n_images=preset.n_images,
         )
         for method in wanted
         for dataset in datasets
-        for seed in range(chosen.n_seeds)
+        for seed in range(preset.n_seeds)
     ]
 
 

@@ -9,7 +9,7 @@ from betanll.datasets import load_images
 from betanll.experiments._family import Family, Request
 from betanll.experiments._figures import drawn_files, write_artefacts
 from betanll.experiments._paper_vae import DATASETS, ROWS, SELECTED
-from betanll.experiments._vae import AVERAGED, vae_tasks
+from betanll.experiments._vae import AVERAGED, PRESETS, vae_tasks
 from betanll.objectives import OBJECTIVES
 from betanll.sweeps import Store, Task
 
@@ -50,4 +50,6 @@ class Autoencoders(Family):
             methods = (*ROWS, AVERAGED) if wanted is None else tuple(wanted)
         elif name == "table3-vae":
             methods = request.methods_of(name, SELECTED)
-        return vae_tasks(request.preset, methods=methods, datasets=request.datasets)
+        return vae_tasks(
+            PRESETS[request.preset], methods=methods, datasets=request.datasets
+        )
