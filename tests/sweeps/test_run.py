@@ -103,6 +103,12 @@ def test_workers_keep_the_memory_of_arrays_that_come_and_go(store):
     assert row["n"] < 0.1 * n_blocks * n_bytes / resource.getpagesize()
 
 
+def test_a_task_may_start_a_process(store):
+    task = Task.of("betanll.sweeps._probes:delegate", number=9.0)
+    assert run_sweep([task], store, n_workers=1).n_done == 1
+    assert store.rows([task]) == [{"root": 3.0}]
+
+
 def test_a_poison_task_that_kills_its_worker(store, probe, counted):
     """It is given up after three tries; tasks that wait behind it are not blamed."""
     poison = probe("die", 100, n_deaths=99)

@@ -6,8 +6,10 @@ Each notes in a log file that it was started, so that executions can be counted.
 from __future__ import annotations
 
 import math
+import multiprocessing
 import os
 import time
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +63,12 @@ def page_faults(*, n_blocks: int, n_bytes: int) -> list[dict[str, Any]]:
     for _ in range(n_blocks):
         b"x" * n_bytes
     return [{"n": resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before}]
+
+
+def delegate(*, number: float) -> list[dict[str, Any]]:
+    """Have another process compute a root."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        return [{"root": pool.submit(math.sqrt, number).result()}]
 
 
 def count(log: str | Path) -> dict[int, int]:

@@ -236,6 +236,8 @@ def _client(n_workers: int, scheduler: str | None) -> Iterator[Any]:
         "distributed.scheduler.allowed-failures": 0,
         # A worker is replaced however often it dies and however long that takes.
         "distributed.deploy.lost-worker-timeout": "1000 days",
+        # A task may start processes of its own. Workers end with us all the same.
+        "distributed.worker.daemon": False,
         **{
             f"distributed.nanny.pre-spawn-environ.{name}": value
             for name, value in _MEMORY_SETTINGS.items()
