@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import shutil
 import zlib
 from importlib.util import find_spec
 from pathlib import Path
@@ -55,4 +56,24 @@ def data_dir():
     folder = Path(os.environ.get("BETANLL_DATA") or beside)
     if not (folder / "uci").is_dir():
         pytest.skip("the UCI sets are neither in $BETANLL_DATA nor beside the project")
+    return folder
+
+
+@pytest.fixture
+def nyu_dir(data_dir, tmp_path):
+    """The real pairs as a folder of NYU Depth V2, three scenes to train on."""
+    source = data_dir / "nyuv2"
+    folder = tmp_path / "nyu"
+    lines = {"sync": [], "official_splits/test": []}
+    for line in (source / "filelist.txt").read_text().splitlines():
+        scene = line.split("/")[0]
+        if scene in ("basement", "labelled"):
+            lines["sync"].append(line)
+        elif scene == "living_room":
+            lines["official_splits/test"].append(line)
+        part = "sync" if scene in ("basement", "labelled") else "official_splits/test"
+        shutil.copytree(source / scene, folder / part / scene, dirs_exist_ok=True)
+    for part, name in (("sync", "train"), ("official_splits/test", "test")):
+        text = "\n".join([*lines[part], ""])
+        (folder / f"nyudepthv2_{name}_files_with_gt.txt").write_text(text)
     return folder

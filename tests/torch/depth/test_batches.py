@@ -2,7 +2,12 @@
 
 import pytest
 
-from betanll.torch.depth._batches import BatchOrder
+torch = pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+from torch._utils import ExceptionWrapper  # noqa: E402
+
+from betanll.torch.depth._batches import BatchOrder, with_plain_errors  # noqa: E402
 
 
 def test_an_epoch_takes_every_image_once():
@@ -55,3 +60,26 @@ def test_how_many_parts_there_are_does_not_change_the_batch():
 def test_batches_that_cannot_be_are_refused(settings, message):
     with pytest.raises(ValueError, match=message):
         BatchOrder(n_images=16, seed=0, **settings)
+
+
+class ScanError(ValueError):
+    pass
+
+
+@pytest.mark.parametrize("kind", [ValueError, ScanError])
+def test_an_error_of_a_loading_process_keeps_its_words(kind):
+    message = "scan 17: it is broken\nask the laboratory: there is a copy"
+
+    def loaded():
+        yield "first"
+        try:
+            raise kind(message)
+        except ValueError:
+            wrapped = ExceptionWrapper(where="in DataLoader worker process 0")
+        wrapped.reraise()
+
+    parts = with_plain_errors(loaded())
+    assert next(parts) == "first"
+    with pytest.raises(kind) as caught:
+        next(parts)
+    assert str(caught.value) == message

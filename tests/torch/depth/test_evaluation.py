@@ -282,21 +282,6 @@ def test_pixels_inside_of_the_crop_count(row, column, counts):
     assert scores.rmse == pytest.approx(expected, abs=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("batch_size", "sizes"), [(1, [2] * 5), (2, [4, 2, 4]), (9, [6, 4])]
-)
-def test_batches_change_no_score(batch_size, sizes):
-    shapes = [(4, 6)] * 3 + [(6, 4)] * 2
-    pairs = RedIsDepth(*(depths(*shape, seed=i) for i, shape in enumerate(shapes)))
-    network = ReadsRed(0.9, variance=0.5)
-    scores = evaluate(network, pairs, crop=False, batch_size=batch_size)
-    # Images that go through the network together, each with its mirror image.
-    assert network.sizes == sizes
-    for i, score in enumerate(scores):
-        (alone,) = evaluate(ReadsRed(0.9, variance=0.5), pairs, [i], crop=False)
-        assert score == pytest.approx(alone, rel=1e-6)
-
-
 def test_indices_are_gone_through_as_images_are_scored():
     network = ReadsRed()
     seen = []
@@ -346,8 +331,3 @@ def test_image_without_a_depth_is_named():
         ValueError, match=r"no depth in the Eigen crop lies between 0\.001"
     ):
         evaluate(ReadsRed(), RedIsDepth(bordered))
-
-
-def test_batches_of_nothing_are_refused():
-    with pytest.raises(ValueError, match="batch_size must be positive, got 0"):
-        evaluate(ReadsRed(), RedIsDepth(depths(4, 6)), batch_size=0)

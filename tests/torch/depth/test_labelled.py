@@ -11,6 +11,7 @@ from scipy.io import savemat  # noqa: E402, after the skip
 from torch.utils.data import DataLoader  # noqa: E402
 
 from betanll.datasets import DataError  # noqa: E402
+from betanll.torch.depth import load_nyu  # noqa: E402
 from betanll.torch.depth._labelled import LabelledPairs  # noqa: E402
 
 pytestmark = pytest.mark.torch
@@ -68,6 +69,14 @@ def message_of(action):
 
 
 # Values
+
+
+def test_test_pairs_of_nyu_may_come_from_the_file(path, split, nyu_dir):
+    path.rename(nyu_dir / "nyu_depth_v2_labeled.mat")
+    split.rename(nyu_dir / "splits.mat")
+    (nyu_dir / "nyudepthv2_test_files_with_gt.txt").unlink()
+    test = load_nyu(nyu_dir).test
+    assert [test.scene(index) for index in range(len(test))] == ["office_0003"] * 2
 
 
 @pytest.mark.parametrize("raw", [True, False])

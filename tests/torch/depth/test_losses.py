@@ -244,6 +244,8 @@ def test_losses_say_what_they_are():
             "must be one of beta-nll, nll, mse, l1, scale-invariant, got 'hub",
         ),
         (("beta-nll",), "beta must be given for beta-nll"),
+        (("beta-nll", -1), "beta must be a finite number of at least 0, got -1"),
+        (("beta-nll", math.nan), "beta must be a finite number of at least 0, got nan"),
         (("nll", 0.5), "for nothing else, got 0.5 for nll"),
         (("mse", 0.0), "for nothing else, got 0.0 for mse"),
     ],

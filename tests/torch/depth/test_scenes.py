@@ -104,8 +104,8 @@ def test_views_of_a_scene_share_the_room(scenes):
     np.testing.assert_array_equal(first.boxes.centre, second.boxes.centre)
     np.testing.assert_array_equal(first.materials.colours, second.materials.colours)
     assert not np.array_equal(camera.position, other_camera.position)
-    assert scenes.scene(8) == scenes.scene(9) == "synthetic-00004"
-    assert scenes.scene(10) == "synthetic-00005"
+    assert scenes.scene(8) == scenes.scene(9) == "synthetic-3-00004"
+    assert scenes.scene(10) == "synthetic-3-00005"
 
 
 @pytest.mark.parametrize("size", [(96, 128), (40, 40), (30, 64)])
@@ -181,7 +181,7 @@ def test_room_without_furniture_is_a_scene_too(monkeypatch):
 
 def test_indices_are_those_of_a_sequence(scenes, pairs):
     np.testing.assert_array_equal(scenes[-1].depth, pairs[-1].depth)
-    assert scenes.scene(np.int64(59)) == scenes.scene(-1) == "synthetic-00029"
+    assert scenes.scene(np.int64(59)) == scenes.scene(-1) == "synthetic-3-00029"
     for index in (60, -61):
         with pytest.raises(IndexError, match=f"no pair {index} among 60"):
             scenes[index]

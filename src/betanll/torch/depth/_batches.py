@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -67,7 +70,7 @@ class BatchOrder:
     def parts(self, update: int) -> list[list[Key]]:
         """Return the keys of the parts of an update, counted from 0."""
         epoch, place = divmod(update, self.updates_per_epoch)
-        order = np.random.default_rng([self.seed, epoch]).permutation(self.n_images)
+        order = _permutation(self.seed, epoch, self.n_images)
         chosen = order[place * self.batch_size : (place + 1) * self.batch_size]
         return [
             [(epoch, int(index)) for index in part]
@@ -81,6 +84,12 @@ class BatchOrder:
         n_own = self.n_parts // size
         for update in range(first, stop):
             yield from self.parts(update)[rank * n_own : (rank + 1) * n_own]
+
+
+@lru_cache(maxsize=1)
+def _permutation(seed: int, epoch: int, n: int) -> npt.NDArray[np.int64]:
+    """Return an order, kept for the next update of the epoch."""
+    return np.random.default_rng([seed, epoch]).permutation(n)
 
 
 def stacked(pairs: list[Part]) -> Part:
@@ -101,7 +110,9 @@ def with_plain_errors(parts: Iterable[Part]) -> Iterator[Part]:
     try:
         yield from parts
     except ValueError as error:
-        *traceback, last = str(error).strip().splitlines() or [""]
+        # The traceback ends with the class, perhaps its module before it, and the text.
+        last = rf"^(?:\w+\.)*{type(error).__name__}: "
+        *traceback, text = re.split(last, str(error), flags=re.MULTILINE)
         if not traceback:
             raise
-        raise type(error)(last.partition(": ")[2]) from None
+        raise type(error)(text.strip()) from None

@@ -149,7 +149,6 @@ def evaluate(
     indices: Iterable[int] | None = None,
     *,
     crop: bool = True,
-    batch_size: int = 1,
 ) -> list[DepthScores]:
     """Return the scores of each image.
 
@@ -166,26 +165,20 @@ def evaluate(
         a progress bar can be wrapped around it.
     crop : bool, default=True
         Images must then have 640 x 480 pixels.
-    batch_size : int, default=1
-        Images of one size that go through the network together.
 
     Raises
     ------
     ValueError
         If an image has another size or no pixel that counts.
     """
-    if batch_size < 1:
-        raise ValueError(f"batch_size must be positive, got {batch_size}")
     scores = []
-    for batch in _batches(pairs, indices, batch_size):
-        valid = [_valid(pairs, index, pair, crop) for index, pair in batch]
-        images = torch.stack(
-            [to_tensors(pair, pairs.name(index))[0] for index, pair in batch]
-        )
-        mean, variance = predict(network, images)
-        for i, (_, pair) in enumerate(batch):
-            spread = None if variance is None else variance[i, 0]
-            scores.append(image_scores(mean[i, 0], spread, pair.depth, valid[i]))
+    for index in range(len(pairs)) if indices is None else indices:
+        pair, name = pairs[index], pairs.name(index)
+        valid = scored_pixels(pair, name, crop=crop)
+        image, _ = to_tensors(pair, name)
+        mean, variance = predict(network, image[None])
+        spread = None if variance is None else variance[0, 0]
+        scores.append(image_scores(mean[0, 0], spread, pair.depth, valid))
     return scores
 
 
@@ -204,39 +197,28 @@ def mean_scores(scores: Iterable[DepthScores]) -> DepthScores:
     return DepthScores(*(math.fsum(each) / len(each) for each in columns))
 
 
-def _batches(
-    pairs: Pairs, indices: Iterable[int] | None, batch_size: int
-) -> Iterator[list[tuple[int, Pair]]]:
-    """Yield images that follow each other and have the same size."""
-    batch: list[tuple[int, Pair]] = []
-    for index in range(len(pairs)) if indices is None else indices:
-        pair = pairs[index]
-        if batch and batch[0][1].depth.shape != pair.depth.shape:
-            yield batch
-            batch = []
-        batch.append((index, pair))
-        if len(batch) == batch_size:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
+def scored_pixels(pair: Pair, name: str, *, crop: bool) -> npt.NDArray[np.bool_]:
+    """Return which pixels of an image count, at least one.
 
-
-def _valid(pairs: Pairs, index: int, pair: Pair, crop: bool) -> npt.NDArray[np.bool_]:
+    Raises
+    ------
+    ValueError
+        As in :func:`evaluate`, with the name of the image.
+    """
     depth = pair.depth
     valid = (depth > MIN_DEPTH) & (depth < MAX_DEPTH)
     if crop:
         if depth.shape != _CROPPABLE:
             raise ValueError(
-                f"{pairs.name(index)} has {' x '.join(map(str, depth.shape[::-1]))} "
-                "pixels, but the Eigen crop is that of 640 x 480"
+                f"{name} has {' x '.join(map(str, depth.shape[::-1]))} pixels, but the "
+                "Eigen crop is that of 640 x 480"
             )
         inside = np.zeros_like(valid)
         inside[EIGEN_CROP] = True
         valid &= inside
     if not valid.any():
         raise ValueError(
-            f"{pairs.name(index)} has no pixel to be scored: no depth"
+            f"{name} has no pixel to be scored: no depth"
             f"{' in the Eigen crop' if crop else ''} lies between {MIN_DEPTH} and "
             f"{MAX_DEPTH:g} metres"
         )

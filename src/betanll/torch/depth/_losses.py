@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor, nn
 
@@ -85,6 +87,8 @@ class DepthLoss(nn.Module):
                 f"beta must be given for beta-nll and for nothing else, got {beta} for "
                 f"{name}"
             )
+        if beta is not None and not 0 <= beta < math.inf:
+            raise ValueError(f"beta must be a finite number of at least 0, got {beta}")
         self.name = name
         self.beta = beta
         self.has_variance = LOSSES[name]

@@ -37,9 +37,7 @@ class Processes:
         """Return the sums of numbers over all processes."""
         if self.size == 1:
             return list(values)
-        # Graphics cards of some makers have no double precision.
-        dtype = torch.float64 if self.device.type in ("cpu", "cuda") else torch.float32
-        totals = torch.tensor(values, dtype=dtype, device=self.device)
+        totals = torch.tensor(values, dtype=torch.float64, device=self.device)
         distributed.all_reduce(totals)
         return [float(total) for total in totals]
 
@@ -48,11 +46,13 @@ class Processes:
         if self.size > 1:
             distributed.barrier()
 
-    def share_buffers(self, network: nn.Module) -> None:
-        """Give all processes the running statistics of the first."""
+    def average_buffers(self, network: nn.Module) -> None:
+        """Give all processes the averages of their running statistics."""
         if self.size > 1:
             for buffer in network.buffers():
-                distributed.broadcast(buffer, 0)
+                total = buffer.double()
+                distributed.all_reduce(total)
+                buffer.copy_(total / self.size)
 
     def shared(self, network: nn.Module) -> nn.Module:
         """Return the network, wrapped so that gradients are averaged over processes.
@@ -62,17 +62,21 @@ class Processes:
         """
         if self.size == 1:
             return network
-        if self.device.type != "cuda":
-            return DistributedDataParallel(network)
-        network = nn.SyncBatchNorm.convert_sync_batchnorm(network)
-        return DistributedDataParallel(network, device_ids=[self.device])
+        devices = None
+        if self.device.type == "cuda":
+            network = nn.SyncBatchNorm.convert_sync_batchnorm(network)
+            devices = [self.device]
+        return DistributedDataParallel(
+            network, device_ids=devices, broadcast_buffers=False
+        )
 
 
 @contextlib.contextmanager
 def joined_processes() -> Iterator[Processes]:
     """Join the group that ``torchrun`` has described in the environment, if it has.
 
-    A group that exists already is used and left as it is.
+    A group that exists already is used and left as it is. A process by itself computes
+    on the current CUDA device.
     """
     if distributed.is_initialized():
         yield _described()
@@ -83,7 +87,7 @@ def joined_processes() -> Iterator[Processes]:
         finally:
             distributed.destroy_process_group()
     else:
-        yield Processes(0, 1, _device(0))
+        yield Processes(0, 1, _device(None))
 
 
 def _described() -> Processes:
@@ -93,7 +97,9 @@ def _described() -> Processes:
     )
 
 
-def _device(local_rank: int) -> torch.device:
+def _device(local_rank: int | None) -> torch.device:
     if not torch.cuda.is_available():
         return torch.device("cpu")
+    if local_rank is None:
+        return torch.device("cuda", torch.cuda.current_device())
     return torch.device("cuda", local_rank % torch.cuda.device_count())

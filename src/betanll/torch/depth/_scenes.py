@@ -94,7 +94,7 @@ class SyntheticScenes(Pairs):
     --------
     >>> scenes = SyntheticScenes(10, views=2)
     >>> len(scenes), scenes.scene(3)
-    (20, 'synthetic-00001')
+    (20, 'synthetic-0-00001')
     >>> image, depth = scenes[3]
     >>> image.shape, depth.shape, scenes.exact(3).shape
     ((96, 128, 3), (96, 128), (96, 128))
@@ -147,7 +147,7 @@ class SyntheticScenes(Pairs):
         return render(camera, room.extent, room.boxes).depth.astype(np.float32)
 
     def scene(self, index: int) -> str:
-        return f"synthetic-{self._scene_and_view(index)[0]:05d}"
+        return f"synthetic-{self.seed}-{self._scene_and_view(index)[0]:05d}"
 
     def _scene_and_view(self, index: int) -> tuple[int, int]:
         if not -len(self) <= index < len(self):

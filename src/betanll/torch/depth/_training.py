@@ -30,7 +30,7 @@ from betanll.torch.depth._checkpoint import (
     save_checkpoint,
     save_weights,
 )
-from betanll.torch.depth._evaluation import DepthScores, evaluate
+from betanll.torch.depth._evaluation import DepthScores, evaluate, scored_pixels
 from betanll.torch.depth._log import TrainingLog
 from betanll.torch.depth._losses import DepthLoss, valid_pixels
 from betanll.torch.depth._pairs import Pairs
@@ -116,6 +116,7 @@ def train_depth(
     for name, pairs in (("training", training), ("validation", validation)):
         if not len(pairs):
             raise ValueError(f"there are no {name} images")
+    scored_pixels(validation[0], validation.name(0), crop=crop)
     with joined_processes() as processes:
         description = {
             "loss": loss.name,
@@ -199,7 +200,7 @@ class _Training:
                 line["epoch"] = (self.update - 1) // order.updates_per_epoch
                 is_last = self.update == n_updates
                 if is_last or self.update % self.settings.validate_every == 0:
-                    self.processes.share_buffers(self.network)
+                    self.processes.average_buffers(self.network)
                     scores = validated()
                     line.update(scores._asdict())
                     self._note_if_best(scores)
@@ -285,8 +286,8 @@ class _Training:
             multiprocessing_context="spawn" if self.settings.n_loaders else None,
             pin_memory=self.processes.device.type == "cuda",
         )
-        for image, depth in with_plain_errors(loader):
-            device = self.processes.device
+        device = self.processes.device
+        for image, depth in with_plain_errors(loader) if loader.num_workers else loader:
             image = image.to(device, memory_format=torch.channels_last)
             yield image, depth.to(device)
 
