@@ -11,7 +11,7 @@ pytest.importorskip("transformers")
 QUICK = ("--rooms", 4, "--epochs", 1, "--batch-size", 8)
 
 
-def test_a_training_leaves_weights_a_log_and_scores(run, tmp_path):
+def test_a_training_leaves_weights_a_log_and_scores(run, tmp_path, monkeypatch):
     command = ("depth", "train", *QUICK, "--loss", "beta-nll:0.25", "--out", tmp_path)
     outcome = run(*command)
     assert outcome.code == 0, outcome
@@ -22,7 +22,9 @@ def test_a_training_leaves_weights_a_log_and_scores(run, tmp_path):
         (scores,) = csv.DictReader(file)
     assert 0 < float(scores["rmse"]) < 10
     # The same command finds a finished training.
-    assert run(*command).out == outcome.out
+    with monkeypatch.context() as patch:
+        patch.delattr("betanll.torch.depth._training._Training._updated")
+        assert run(*command).out == outcome.out
     assert (
         "its beta is 0.25, not 0.5"
         in run(
@@ -36,6 +38,10 @@ def test_bad_input_is_refused(refused, tmp_path):
     assert "'huber' is not one of beta-nll, nll, mse, l1" in refused(
         *("depth", "train", "--loss", "huber", *out)
     )
+    for beta in ("-1", "nan"):
+        assert f"{beta} is not a finite number of at least 0" in refused(
+            *("depth", "train", "--loss", f"beta-nll:{beta}", *out)
+        )
     assert "mse has no beta" in refused("depth", "train", "--loss", "mse:1", *out)
     assert "there is no folder" in refused(
         *("depth", "train", "--nyu-dir", tmp_path / "nowhere", *out)

@@ -1,7 +1,6 @@
 """Tables and the figure of depth regression on the command line."""
 
 import os
-import shutil
 
 import numpy as np
 import pandas as pd
@@ -16,6 +15,7 @@ from betanll.experiments._depth import (
 )
 from betanll.experiments._paper import Method
 from betanll.experiments._paper_depth import METRICS, SELECTED
+from betanll.sweeps import SweepReport
 
 pytest.importorskip("transformers")
 
@@ -54,28 +54,6 @@ def rows_of(task):
     ]
 
 
-@pytest.fixture
-def nyu_dir(data_dir, tmp_path):
-    """The real pairs as a folder of NYU Depth V2, three scenes to train on."""
-    source = data_dir / "nyuv2"
-    folder = tmp_path / "nyu"
-    lines = {"sync": [], "official_splits/test": []}
-    for line in (source / "filelist.txt").read_text().splitlines():
-        scene = line.split("/")[0]
-        if scene in ("basement", "labelled"):
-            lines["sync"].append(line)
-        elif scene == "living_room":
-            lines["official_splits/test"].append(line)
-        else:
-            continue
-        part = "official_splits/test" if scene == "living_room" else "sync"
-        shutil.copytree(source / scene, folder / part / scene, dirs_exist_ok=True)
-    for part, name in (("sync", "train"), ("official_splits/test", "test")):
-        text = "\n".join([*lines[part], ""])
-        (folder / f"nyudepthv2_{name}_files_with_gt.txt").write_text(text)
-    return folder
-
-
 def test_tables_and_the_figure_are_written(run, sweep, tmp_path):
     command = ("reproduce", "tableS4", "table3-depth", "figS6", "--preset", "smoke")
     outcome = run(*command, "--out", tmp_path)
@@ -103,15 +81,64 @@ def test_a_table_of_few_methods_trains_no_others(run, sweep, tmp_path):
     assert sweep == [depth_tasks(PRESETS["smoke", "synthetic"], betas)]
 
 
-def test_real_images_are_trained_on_as_in_the_paper(run, sweep, nyu_dir, tmp_path):
+@pytest.fixture
+def no_weights(monkeypatch):
+    """The sources of encoders whose weights are wanted, which are not downloaded."""
+    sources = []
+
+    def make_network(source, *, has_variance):
+        sources.append(source)
+
+    monkeypatch.setattr(
+        "betanll.experiments._depth_artefacts.make_network", make_network
+    )
+    return sources
+
+
+def test_real_images_are_trained_on_as_in_the_paper(
+    run, sweep, nyu_dir, no_weights, tmp_path
+):
     options = ("--nyu-dir", nyu_dir, "--out", tmp_path / "out")
     outcome = run("reproduce", "tableS4", "--method", "l1", *options)
     assert outcome.code == 0, outcome
     assert sweep == [depth_tasks(PRESETS["paper", "nyuv2"], [Method("l1")])]
     assert os.environ[NYU_VARIABLE] == str(nyu_dir)
+    assert no_weights == ["google/efficientnet-b5"]
     text = (tmp_path / "out" / "tableS4.md").read_text()
     assert "Ours, NYU Depth V2" in text
     assert "Note." not in text
+
+
+@pytest.mark.parametrize("n_cards", [0, 2])
+def test_real_images_have_a_worker_for_each_card(
+    run, nyu_dir, tmp_path, monkeypatch, n_cards
+):
+    given = []
+
+    def run_sweep(tasks, store, *, n_workers, **_):
+        given.append(n_workers)
+        return SweepReport(0, 0, 0, 0, 0.0)
+
+    monkeypatch.setattr("betanll.sweeps.run_sweep", run_sweep)
+    monkeypatch.setattr("torch.cuda.device_count", lambda: n_cards)
+    command = ("reproduce", "tableS4", "--preset", "smoke", "--out", tmp_path / "out")
+    run(*command)
+    run(*command, "--nyu-dir", nyu_dir)
+    run(*command, "--nyu-dir", nyu_dir, "--workers", 3)
+    assert given == [None, max(1, n_cards), 3]
+
+
+def test_images_that_cannot_be_tested_are_refused(
+    refused, sweep, nyu_dir, no_weights, tmp_path
+):
+    cropped = "bedroom_crop/rgb_00000.jpg bedroom_crop/sync_depth_00000.png 518.8579\n"
+    (nyu_dir / "nyudepthv2_test_files_with_gt.txt").write_text(cropped)
+    options = ("--nyu-dir", nyu_dir, "--out", tmp_path / "out")
+    for command in (("reproduce", "tableS4"), ("depth", "train")):
+        assert "rgb_00000.jpg has 565 x 427 pixels, but the Eigen" in refused(
+            *command, *options
+        )
+    assert not sweep
 
 
 def test_bad_input_is_refused(refused, sweep, nyu_dir, tmp_path):
@@ -128,6 +155,9 @@ def test_bad_input_is_refused(refused, sweep, nyu_dir, tmp_path):
         *("reproduce", "figS6", "--nyu-dir", tmp_path / "nowhere", *out)
     )
     assert "--nyu-dir concerns nothing" in refused("reproduce", "fig1", *nyu, *smoke)
+    assert "-1 is not a finite number of at least 0" in refused(
+        *("reproduce", "tableS4", "--method", "beta-nll:-1", *smoke)
+    )
     assert "not with xvamp" in refused(
         *("reproduce", "tableS4", "--method", "xvamp", *smoke)
     )

@@ -1,11 +1,14 @@
 """One training of depth regression, as the sweep engine runs it."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 pytest.importorskip("transformers")
 
 from betanll.experiments._depth import (
+    NYU_VARIABLE,
     PRESETS,
     RUNS_VARIABLE,
     depth_tasks,
@@ -32,6 +35,7 @@ def test_a_training_gives_scores_and_pictures(tmp_path, monkeypatch):
         *("best.safetensors", "checkpoint.pt", "log.csv")
     }
     # What is there is not trained again.
+    monkeypatch.delattr("betanll.torch.depth._training._Training._updated")
     again, _ = task.run()
     assert {**again, "seconds": 0} == {**result, "seconds": 0}
 
@@ -42,6 +46,38 @@ def test_losses_without_a_variance_have_no_likelihood(monkeypatch):
     result, pictures = task.run()
     assert result["log_likelihood"] is None
     assert pictures["std"] == []
+
+
+def test_real_images_are_cropped_as_usual(nyu_dir, monkeypatch):
+    monkeypatch.setenv(NYU_VARIABLE, str(nyu_dir))
+    monkeypatch.delenv(RUNS_VARIABLE, raising=False)
+    preset = PRESETS["smoke", "nyuv2"]._replace(epochs=2)
+    (task,) = depth_tasks(preset, [Method("beta-nll", 0.5)])
+    result, pictures = task.run()
+    assert result["data"] == "nyuv2"
+    assert all(np.isfinite(result[name]) for name in METRICS)
+    assert (pictures["height"], pictures["width"]) == (480, 640)
+
+
+@pytest.mark.parametrize(("name", "card"), [(3, 1), ("host-3", 0), (None, 0)])
+def test_workers_share_the_cards(monkeypatch, name, card):
+    class Taken(Exception):
+        pass
+
+    def set_device(number):
+        raise Taken(number)
+
+    def get_worker():
+        if name is None:
+            raise ValueError("No worker found")
+        return SimpleNamespace(name=name)
+
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
+    monkeypatch.setattr("torch.cuda.set_device", set_device)
+    monkeypatch.setattr("distributed.get_worker", get_worker)
+    (task,) = depth_tasks(PRESETS["smoke", "synthetic"], [Method("mse")])
+    with pytest.raises(Taken, match=f"^{card}$"):
+        task.run()
 
 
 def test_arrays_survive_being_text():

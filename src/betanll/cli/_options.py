@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -63,6 +64,14 @@ def number(text: str) -> float:
         return float(text)
     except ValueError:
         raise click.BadParameter(f"{text!r} is not a number.") from None
+
+
+def exponent(text: str) -> float:
+    """Read a beta."""
+    value = number(text)
+    if not 0 <= value < math.inf:
+        raise click.BadParameter(f"{text} is not a finite number of at least 0.")
+    return value
 
 
 def fraction(text: str) -> float:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from betanll.cli._options import number, objective_and_beta
+from betanll.cli._options import exponent, objective_and_beta
 
 if TYPE_CHECKING:
-    from betanll.torch.depth import DepthNet, DepthScores
+    from betanll.torch.depth import DepthScores
 
 LOSSES = ("beta-nll", "nll", "mse", "l1", "scale-invariant")
 DEFAULT_BETA = 0.5
@@ -21,7 +21,7 @@ ROOMS_PER_OTHER = 20
 
 
 def _loss(text: str) -> tuple[str, float | None]:
-    name, beta = objective_and_beta(text, number, LOSSES)
+    name, beta = objective_and_beta(text, exponent, LOSSES)
     return name, DEFAULT_BETA if name == "beta-nll" and beta is None else beta
 
 
@@ -125,15 +125,21 @@ def train(
     )
 
     import torch  # isort: skip  (after what says how to install it)
+    from tqdm import tqdm
+
+    from betanll.experiments._depth import make_network
+    from betanll.torch.depth._evaluation import scored_pixels
 
     if nyu_dir is None:
         rooms = rooms or DEFAULT_ROOMS
         data = make_rooms(rooms, -(-rooms // ROOMS_PER_OTHER))
     else:
         data = load_nyu(nyu_dir)
+    is_real = nyu_dir is not None
+    scored_pixels(data.test[0], data.test.name(0), crop=is_real)
     criterion = DepthLoss(*loss)
     torch.manual_seed(seed)
-    network = _network(encoder, criterion.has_variance)
+    network = make_network(encoder, has_variance=criterion.has_variance)
     result = train_depth(
         network,
         criterion,
@@ -149,13 +155,14 @@ def train(
             n_loaders=loaders,
             seed=seed,
         ),
-        augmentation=Augmentation() if nyu_dir else Augmentation((96, 128), 2.5, False),
-        crop=nyu_dir is not None,
+        augmentation=Augmentation() if is_real else Augmentation((96, 128), 2.5, False),
+        crop=is_real,
         progress=True,
     )
     if os.environ.get("RANK", "0") != "0":
         return
-    scores = mean_scores(evaluate(network, data.test, crop=nyu_dir is not None))
+    test = tqdm(range(len(data.test)), "testing", unit="image", disable=None)
+    scores = mean_scores(evaluate(network, data.test, test, crop=is_real))
     _write_scores(out / "scores.csv", scores)
     click.echo(
         f"Best on other scenes after {result.best_update} of {result.n_updates} "
@@ -164,14 +171,6 @@ def train(
     for name, value in scores._asdict().items():
         click.echo(f"  {name:15} {value:9.4f}")
     click.echo(f"Written to {out}: best.safetensors, log.csv, scores.csv")
-
-
-def _network(encoder: str, has_variance: bool) -> DepthNet:
-    from betanll.torch.depth import DepthNet
-
-    if encoder == "small":
-        return DepthNet(has_variance=has_variance)
-    return DepthNet.pretrained(encoder, has_variance=has_variance)
 
 
 def _write_scores(path: Path, scores: DepthScores) -> None:

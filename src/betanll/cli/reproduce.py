@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from betanll.cli._options import OBJECTIVES, number, objective_and_beta
+from betanll.cli._options import OBJECTIVES, exponent, objective_and_beta
 
 if TYPE_CHECKING:
     from betanll.experiments import Method
@@ -30,7 +30,7 @@ DEPTH_LOSSES = ("l1", "scale-invariant")
 
 def _method(text: str) -> tuple[str, float | None]:
     """Read a method; its beta is a number here, for the paper has no other."""
-    return objective_and_beta(text, number, (*OBJECTIVES, *DEPTH_LOSSES))
+    return objective_and_beta(text, exponent, (*OBJECTIVES, *DEPTH_LOSSES))
 
 
 @click.command()
@@ -86,7 +86,8 @@ def _method(text: str) -> tuple[str, float | None]:
 @click.option(
     "--workers",
     type=click.IntRange(min=1),
-    help="Processes on this machine.  [default: one for each core]",
+    help="Processes on this machine.  [default: one for each core, with --nyu-dir one "
+    "for each graphics card]",
 )
 @click.option("--scheduler", metavar="ADDRESS", help="Run on a Dask cluster instead.")
 @click.option(
@@ -142,6 +143,9 @@ def command(
     if not stored_only:
         for family, request in requests:
             family.check_data(request)
+    if workers is None:
+        limits = (family.max_workers(request) for family, request in requests)
+        workers = min((limit for limit in limits if limit), default=None)
     tasks = [task for family, request in requests for task in family.tasks(request)]
     with Store(out / "sweep.db") as store:
         if imported is not None:

@@ -20,6 +20,7 @@ from betanll.experiments._paper import Method
 from betanll.experiments._paper_depth import ROWS
 from betanll.experiments._plain import plain
 from betanll.sweeps import Task
+from betanll.training import available_cores
 
 if TYPE_CHECKING:
     from betanll.torch.depth import DepthData, DepthNet, Pairs
@@ -40,8 +41,8 @@ class Preset(NamedTuple):
     Parameters
     ----------
     data : {"synthetic", "nyuv2"}
-    encoder : {"small", "b5"}
-        A small EfficientNet from scratch, or B5 with the weights of ImageNet.
+    encoder : str
+        As :func:`make_network` takes it.
     epochs, batch_size, validate_every : int
     learning_rate : float
         The peak of the schedule.
@@ -64,14 +65,15 @@ class Preset(NamedTuple):
     width: int
 
 
-_PAPER = Preset(NYUV2, "b5", 25, 16, 100, 3.57e-4, 0, 0, 416, 544)
 PRESETS = {
     ("smoke", SYNTHETIC): Preset(SYNTHETIC, "small", 1, 4, 2, 1e-3, 4, 2, 32, 64),
     ("smoke", NYUV2): Preset(NYUV2, "small", 1, 2, 1, 1e-3, 4, 1, 96, 128),
     ("laptop", SYNTHETIC): Preset(
         SYNTHETIC, "small", 6, 4, 400, 3e-3, 800, 40, 96, 128
     ),
-    ("paper", NYUV2): _PAPER,
+    ("paper", NYUV2): Preset(
+        NYUV2, "google/efficientnet-b5", 25, 16, 100, 3.57e-4, 0, 0, 416, 544
+    ),
 }
 
 
@@ -126,8 +128,11 @@ def train(
     is_real = preset.data == NYUV2
     loss = DepthLoss(method, beta)
     data = load_data(preset)
+    n_cards = torch.cuda.device_count()
+    if n_cards:
+        torch.cuda.set_device(_worker() % n_cards)
     torch.manual_seed(seed)
-    network = _network(preset.encoder, has_variance=loss.has_variance)
+    network = make_network(preset.encoder, has_variance=loss.has_variance)
     task = Task.of(FUNCTION, method=method, beta=beta, seed=seed, **settings)
     with _run_folder(task.key) as folder:
         result = train_depth(
@@ -141,6 +146,8 @@ def train(
                 batch_size=preset.batch_size,
                 validate_every=preset.validate_every,
                 learning_rate=preset.learning_rate,
+                # Where a graphics card computes, processors can read images.
+                n_loaders=min(8, available_cores() // n_cards) if n_cards else 0,
                 seed=seed,
             ),
             augmentation=Augmentation(
@@ -191,12 +198,30 @@ def _rooms(n_scenes: int, n_test: int, size: tuple[int, int]) -> DepthData:
     return make_rooms(n_scenes, n_test, size=size)
 
 
-def _network(encoder: str, *, has_variance: bool) -> DepthNet:
+def make_network(encoder: str, *, has_variance: bool) -> DepthNet:
+    """Return a network with a small encoder from scratch, or with a trained one.
+
+    Parameters
+    ----------
+    encoder : str
+        ``"small"``, or folder or name on the hub of an EfficientNet with its weights.
+    has_variance : bool
+    """
     from betanll.torch.depth import DepthNet
 
-    if encoder == "b5":
-        return DepthNet.pretrained(has_variance=has_variance)
-    return DepthNet(has_variance=has_variance)
+    if encoder == "small":
+        return DepthNet(has_variance=has_variance)
+    return DepthNet.pretrained(encoder, has_variance=has_variance)
+
+
+def _worker() -> int:
+    """Return the number of this process among the workers of a sweep, or 0."""
+    from distributed import get_worker
+
+    try:
+        return int(get_worker().name)
+    except ValueError:  # none, or one of a cluster, which has a name
+        return 0
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from betanll.experiments._depth import (
     data_of_run,
     depth_tasks,
     load_data,
+    make_network,
 )
 from betanll.experiments._family import Family, Request
 from betanll.experiments._figures import drawn_files, write_artefacts
@@ -26,11 +27,21 @@ class DepthModels(Family):
     methods = ("nll", *dict.fromkeys(method.name for method in ROWS))
 
     def check_data(self, request: Request) -> None:
-        import betanll.torch.depth  # noqa: F401  (says what to install)
+        from betanll.torch.depth._evaluation import scored_pixels
 
         preset = chosen_preset(request.preset, data_of_run())
         if preset.data == NYUV2:
-            load_data(preset)
+            data = load_data(preset)
+            for pairs in (data.validation, data.test):
+                scored_pixels(pairs[0], pairs.name(0), crop=True)
+            # Downloads its weights, once for all workers.
+            make_network(preset.encoder, has_variance=True)
+
+    def max_workers(self, request: Request) -> int | None:
+        import torch
+
+        is_real = data_of_run() == NYUV2
+        return max(1, torch.cuda.device_count()) if is_real else None
 
     def tasks(self, request: Request) -> list[Task]:
         wanted = (self._tasks(name, request) for name in request.artefacts)

@@ -11,6 +11,7 @@ import pandas as pd
 from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
 from betanll.experiments._depth import NYUV2, PRESETS, chosen_preset, unpacked
 from betanll.experiments._depth_tables import NAMES
@@ -26,10 +27,10 @@ _Pictures = Sequence[tuple[Method, dict[str, Any]]]
 
 
 def figS6(rows: Rows, preset: str, data: str) -> Drawing:
-    """Draw test images with predicted depth and its standard deviation.
+    """Draw test images with predicted depth, its deviation, and a part enlarged.
 
-    The colours of depth span each image's measurements, those of standard deviations
-    are the same in all pictures.
+    The colours of depth span the measurements of each image, or of its enlarged part;
+    those of standard deviations are the same in all pictures.
     """
     found = [
         (method, some[0])
@@ -41,12 +42,13 @@ def figS6(rows: Rows, preset: str, data: str) -> Drawing:
     first = found[0][1]
     n_images = len(first["image"])
     height = _WIDTH * first["height"] / first["width"]
-    figure = Figure(figsize=(_WIDTH * (len(found) + 1), 2 * n_images * height + 1.2))
+    figure = Figure(figsize=(_WIDTH * (len(found) + 1), 3 * n_images * height + 1.2))
     figure.set_layout_engine("constrained", w_pad=0.02, h_pad=0.02)
-    axes = figure.subplots(2 * n_images, len(found) + 1, squeeze=False)
+    axes = figure.subplots(3 * n_images, len(found) + 1, squeeze=False)
     limit = _largest_std(found)
     for index in range(n_images):
-        _draw_image(axes[2 * index : 2 * index + 2], found, index, limit)
+        _draw_image(axes[3 * index : 3 * index + 2], found, index, limit)
+        _draw_part(axes[3 * index : 3 * index + 3], found, index)
     for ax, title in zip(
         axes[0], ["test image", *(m.label for m, _ in found)], strict=True
     ):
@@ -65,8 +67,7 @@ def _draw_image(
     """Draw an image above its depth, and each mean above its standard deviation."""
     first = found[0][1]
     depth = _picture(first, "depth", index)
-    known = depth[depth > 0]
-    colors = {"cmap": _DEPTH, "vmin": known.min(), "vmax": known.max()}
+    colors = _depth_colors(depth)
     image = unpacked(
         first["image"][index], np.uint8, (first["height"], first["width"], 3)
     )
@@ -85,6 +86,55 @@ def _draw_image(
             below.imshow(_picture(row, "std", index), cmap=_STD, vmin=0, vmax=limit)
         else:
             _say(below, "predicts none")
+
+
+def _draw_part(axes: npt.NDArray[Any], found: _Pictures, index: int) -> None:
+    """Draw a part of the depth and of each mean, and mark it in the rows above."""
+    depth = _picture(found[0][1], "depth", index)
+    part = contrasting_part(depth)
+    rows, columns = part
+    for ax in axes[:2, 0]:
+        place = columns.start - 0.5, rows.start - 0.5
+        size = columns.stop - columns.start, rows.stop - rows.start
+        ax.add_patch(Rectangle(place, *size, fill=False, color="white", linewidth=1))
+    colors = _depth_colors(depth[part])
+    pictures = [depth, *(_picture(row, "mean", index) for _, row in found)]
+    for ax, picture in zip(axes[2], pictures, strict=True):
+        ax.imshow(np.ma.masked_equal(picture[part], 0), **colors)
+        ax.set(xticks=[], yticks=[])
+        ax.spines[:].set_visible(False)
+    for ax, label in zip(axes[2], ("depth, part", "mean, part"), strict=False):
+        ax.set_ylabel(label, fontsize=7)
+
+
+def contrasting_part(depth: npt.NDArray[np.float64]) -> tuple[slice, slice]:
+    """Return a third of the rows and columns, where measured depths differ most.
+
+    Examples
+    --------
+    >>> depth = np.ones((9, 12))
+    >>> depth[6:, 8:10] = 3
+    >>> contrasting_part(depth)
+    (slice(6, 9, None), slice(6, 10, None))
+    """
+    height, width = (max(1, side // 3) for side in depth.shape)
+
+    def sums(values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+        """Return the sums over all parts of this size."""
+        total = np.pad(values.cumsum(0, float).cumsum(1), ((1, 0), (1, 0)))
+        rows = total[height:] - total[:-height]
+        return rows[:, width:] - rows[:, :-width]
+
+    # Not divided by the number of measurements, which are better many than few.
+    spread = sums(depth**2) - sums(depth) ** 2 / np.maximum(sums(depth > 0), 1)
+    top, left = map(int, np.unravel_index(spread.argmax(), spread.shape))
+    return slice(top, top + height), slice(left, left + width)
+
+
+def _depth_colors(depth: npt.NDArray[np.float64]) -> dict[str, Any]:
+    """Return colours that span the measurements."""
+    known = depth[depth > 0]
+    return {"cmap": _DEPTH, "vmin": known.min(), "vmax": known.max()}
 
 
 def _say(ax: Axes, text: str) -> None:

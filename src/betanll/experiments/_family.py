@@ -64,6 +64,10 @@ class Family(ABC):
     def tasks(self, request: Request) -> list[Task]:
         """Return the trainings."""
 
+    def max_workers(self, request: Request) -> int | None:
+        """Return how many trainings fit the machine at once, None for any number."""
+        return None
+
     def further_tasks(self, request: Request, store: Store) -> list[Task]:
         """Return trainings that depend on the results of those before."""
         return []
