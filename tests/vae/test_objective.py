@@ -14,7 +14,7 @@ import pytest
 from jax.scipy.special import digamma, erf, gammaln, logsumexp
 
 from betanll.nets import Autoencoder
-from betanll.objectives import OBJECTIVES, VBEM, BetaNLL, _expected_prior, get
+from betanll.objectives import OBJECTIVES, BetaNLL, _expected_prior, get
 from betanll.objectives._gamma_sampler import log_gamma_samples
 from betanll.training import (
     SGD,
@@ -23,7 +23,6 @@ from betanll.training import (
     _loop,
     _shuffle,
     fit,
-    fit_fleet,
 )
 from betanll.training._task import prepare
 from betanll.vae import Autoencoding
@@ -336,18 +335,23 @@ def test_betas_share_a_compilation(batch):
     assert _loop.n_traces == before
 
 
-def test_fits_may_be_vectorised(batch, monkeypatch):
-    # As on an accelerator; the prior in groups of one pixel, as for large images.
+def test_losses_of_several_models_may_be_vectorised(
+    batch, getkey, compiled, monkeypatch
+):
+    # As for fleets on an accelerator; the prior in groups of one pixel, as for large
+    # images.
     monkeypatch.setattr(_expected_prior, "MAX_GROUP", 1)
-    data = packed(np.asarray(batch), 20)
-    tasks = [
-        FitTask(NET, Autoencoding(VBEM()), data, max_epochs=3, batch_size=40, seed=seed)
-        for seed in range(2)
-    ]
-    alone, together = (
-        fit_fleet(tasks, n_jobs=1, vectorize=vectorize) for vectorize in (False, True)
-    )
-    for one, other in zip(alone, together, strict=True):
-        np.testing.assert_allclose(
-            one.history["validation_nll"], other.history["validation_nll"], rtol=1e-3
-        )
+    models = [(*start("vbem", batch, getkey), getkey()) for _ in range(2)]
+    stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *models)
+
+    def loss(params, state, key):
+        return our_loss("vbem", params, state, batch, key)
+
+    gradient = jax.value_and_grad(loss, (0, 1))
+    together = compiled(jax.vmap(gradient))(*stacked)
+    alone = compiled(gradient)
+    for index, model in enumerate(models):
+        for one, both in zip(
+            *map(jax.tree.leaves, (alone(*model), together)), strict=True
+        ):
+            np.testing.assert_allclose(one, both[index], rtol=1e-4, atol=1e-5)
