@@ -8,7 +8,8 @@ PYTEST_ARGS ?= -n auto
 BENCH_ARGS ?=
 
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
+# Python compiles the modules that are used, which are few of those installed.
+PIP := $(BIN)/python -m pip install -q --no-compile --disable-pip-version-check
 # Installed first and by number, so that no other requirement chooses the build of torch.
 TORCH := torch==2.13.0
 
