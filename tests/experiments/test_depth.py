@@ -15,6 +15,7 @@ from betanll.experiments._depth import (
     packed,
     unpacked,
 )
+from betanll.experiments._depth_figures import contrasting_part
 from betanll.experiments._paper import Method
 from betanll.experiments._paper_depth import METRICS, ROWS, paper_lines
 
@@ -78,6 +79,14 @@ def test_workers_share_the_cards(monkeypatch, name, card):
     (task,) = depth_tasks(PRESETS["smoke", "synthetic"], [Method("mse")])
     with pytest.raises(Taken, match=f"^{card}$"):
         task.run()
+
+
+def test_the_enlarged_part_has_measurements():
+    depth = np.zeros((9, 12))
+    depth[8, 11] = 2.0
+    rows, columns = contrasting_part(depth)
+    assert depth[rows, columns].shape == (3, 4)
+    assert depth[rows, columns].any()
 
 
 def test_arrays_survive_being_text():

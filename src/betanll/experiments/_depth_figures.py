@@ -125,8 +125,10 @@ def contrasting_part(depth: npt.NDArray[np.float64]) -> tuple[slice, slice]:
         rows = total[height:] - total[:-height]
         return rows[:, width:] - rows[:, :-width]
 
+    n_known = sums(depth > 0)
     # Not divided by the number of measurements, which are better many than few.
-    spread = sums(depth**2) - sums(depth) ** 2 / np.maximum(sums(depth > 0), 1)
+    spread = sums(depth**2) - sums(depth) ** 2 / np.maximum(n_known, 1)
+    spread[n_known == 0] = -np.inf
     top, left = map(int, np.unravel_index(spread.argmax(), spread.shape))
     return slice(top, top + height), slice(left, left + width)
 
