@@ -66,3 +66,77 @@ def tiny():
     transformers = pytest.importorskip("transformers")
     settings = {"width_coefficient": 0.1, "depth_coefficient": 0.2, "hidden_dim": 128}
     return lambda **options: transformers.EfficientNetConfig(**settings | options)
+
+
+def own_network(seed=0, *, norm=True, drop=0.2, momentum=0.1):
+    """What a user may bring: two convolutions, half the resolution, a random gap."""
+    import torch
+
+    class OwnNetwork(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            normalised = torch.nn.BatchNorm2d(8, momentum=momentum)
+            self.features = torch.nn.Sequential(
+                torch.nn.Conv2d(3, 8, 2, stride=2),
+                normalised if norm else torch.nn.Identity(),
+                torch.nn.SiLU(),
+                torch.nn.Dropout2d(drop),
+            )
+            self.mean = torch.nn.Conv2d(8, 1, 1)
+            self.variance = torch.nn.Conv2d(8, 1, 1)
+
+        def forward(self, image):
+            features = self.features(image)
+            softplus = torch.nn.functional.softplus
+            mean = softplus(self.mean(features) + 2)
+            return mean, softplus(self.variance(features)) + 1e-3
+
+    torch.manual_seed(seed)
+    return OwnNetwork()
+
+
+@pytest.fixture(scope="session")
+def network():
+    return own_network
+
+
+SETTINGS = {
+    "epochs": 3,
+    "batch_size": 4,
+    "learning_rate": 1e-2,
+    "max_gradient_norm": 1.0,
+    "validate_every": 4,
+}
+
+
+def train_briefly(
+    net,
+    folder,
+    pairs,
+    *,
+    loss=None,
+    n_images=24,
+    augmentation=None,
+    crop=False,
+    progress=False,
+    **changes,
+):
+    """Train on 24 images, six updates an epoch."""
+    from betanll.torch.depth import DepthLoss, TrainingSettings, train_depth
+
+    return train_depth(
+        net,
+        loss or DepthLoss("beta-nll", 0.5),
+        pairs(n_images),
+        pairs(8, seed=1),
+        folder,
+        settings=TrainingSettings(**{**SETTINGS, **changes}),
+        augmentation=augmentation,
+        crop=crop,
+        progress=progress,
+    )
+
+
+@pytest.fixture(scope="session")
+def train():
+    return train_briefly

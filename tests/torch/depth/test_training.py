@@ -1,7 +1,6 @@
 """Training: what it learns, and that a kill or a second process change nothing."""
 
 import csv
-import math
 import os
 import subprocess
 import sys
@@ -13,84 +12,16 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from PIL import Image  # noqa: E402
 from torch.optim.optimizer import register_optimizer_step_pre_hook  # noqa: E402
 
 from betanll.torch.depth import (  # noqa: E402
-    Augmentation,
-    BTSPairs,
     DepthLoss,
-    Pair,
-    Pairs,
     SyntheticScenes,
-    TrainingSettings,
     _training,
     evaluate,
     load_weights,
     mean_scores,
-    train_depth,
 )
-
-
-class OwnNetwork(torch.nn.Module):
-    """What a user may bring: two convolutions, half the resolution, a random gap."""
-
-    def __init__(self, norm=True, drop=0.2, momentum=0.1):
-        super().__init__()
-        self.features = torch.nn.Sequential(
-            torch.nn.Conv2d(3, 8, 2, stride=2),
-            torch.nn.BatchNorm2d(8, momentum=momentum) if norm else torch.nn.Identity(),
-            torch.nn.SiLU(),
-            torch.nn.Dropout2d(drop),
-        )
-        self.mean = torch.nn.Conv2d(8, 1, 1)
-        self.variance = torch.nn.Conv2d(8, 1, 1)
-
-    def forward(self, image):
-        features = self.features(image)
-        softplus = torch.nn.functional.softplus
-        mean = softplus(self.mean(features) + 2)
-        return mean, softplus(self.variance(features)) + 1e-3
-
-
-SETTINGS = {
-    "epochs": 3,
-    "batch_size": 4,
-    "learning_rate": 1e-2,
-    "max_gradient_norm": 1.0,
-    "validate_every": 4,
-}
-
-
-def network(seed=0, **changes):
-    torch.manual_seed(seed)
-    return OwnNetwork(**changes)
-
-
-def train(
-    net,
-    folder,
-    pairs,
-    *,
-    loss=None,
-    n_images=24,
-    augmentation=None,
-    crop=False,
-    progress=False,
-    **changes,
-):
-    """Train on 24 images, six updates an epoch."""
-    return train_depth(
-        net,
-        loss or DepthLoss("beta-nll", 0.5),
-        pairs(n_images),
-        pairs(8, seed=1),
-        folder,
-        settings=TrainingSettings(**{**SETTINGS, **changes}),
-        augmentation=augmentation,
-        crop=crop,
-        progress=progress,
-    )
 
 
 def log_of(folder):
@@ -115,7 +46,7 @@ def assert_same_weights(first, second):
     ("name", "beta"),
     [("beta-nll", 0.5), ("nll", None), ("mse", None), ("l1", None)],
 )
-def test_depth_is_learnt(tmp_path, bright_is_far, name, beta):
+def test_depth_is_learnt(tmp_path, bright_is_far, name, beta, network, train):
     net = network(drop=0.0)
     result = train(net, tmp_path, bright_is_far, loss=DepthLoss(name, beta), epochs=12)
     # A constant has 0.87 at best, the standard deviation of U(1, 4). Half of that is
@@ -124,7 +55,9 @@ def test_depth_is_learnt(tmp_path, bright_is_far, name, beta):
     assert result.n_updates == 72
 
 
-def test_the_weights_with_the_least_relative_error_are_kept(tmp_path, bright_is_far):
+def test_the_weights_with_the_least_relative_error_are_kept(
+    tmp_path, bright_is_far, network, train
+):
     net = network()
     result = train(net, tmp_path, bright_is_far, epochs=6)
     scores = {
@@ -159,7 +92,9 @@ class KilledAt(DepthLoss):
 
 
 @pytest.mark.parametrize("call", [2, 4, 5, 11])
-def test_a_killed_training_goes_on_to_the_same_bits(tmp_path, bright_is_far, call):
+def test_a_killed_training_goes_on_to_the_same_bits(
+    tmp_path, bright_is_far, call, network, train
+):
     undisturbed = network()
     expected = train(undisturbed, tmp_path / "a", bright_is_far)
     with pytest.raises(Killed):
@@ -172,7 +107,7 @@ def test_a_killed_training_goes_on_to_the_same_bits(tmp_path, bright_is_far, cal
 
 
 def test_a_kill_between_checkpoint_and_best_weights_loses_nothing(
-    tmp_path, bright_is_far, monkeypatch
+    tmp_path, bright_is_far, monkeypatch, network, train
 ):
     undisturbed = network()
     expected = train(undisturbed, tmp_path / "a", bright_is_far)
@@ -217,14 +152,16 @@ def test_a_killed_process_loses_nothing_but_time(tmp_path, monkeypatch):
         assert (folder / name).read_bytes() == (whole / name).read_bytes()
 
 
-def test_a_finished_training_is_not_repeated(tmp_path, bright_is_far):
+def test_a_finished_training_is_not_repeated(tmp_path, bright_is_far, network, train):
     first, second = network(), network(seed=5)
     result = train(first, tmp_path, bright_is_far)
     assert train(second, tmp_path, bright_is_far, loss=None) == result
     assert_same_weights(first, second)
 
 
-def test_parts_of_an_update_add_up_to_the_whole(tmp_path, bright_is_far):
+def test_parts_of_an_update_add_up_to_the_whole(
+    tmp_path, bright_is_far, network, train
+):
     for name, n_accumulated in (("whole", 1), ("parts", 4)):
         net = network(norm=False, drop=0.0)
         train(net, tmp_path / name, bright_is_far, n_accumulated=n_accumulated)
@@ -232,7 +169,7 @@ def test_parts_of_an_update_add_up_to_the_whole(tmp_path, bright_is_far):
     assert losses_of(tmp_path / "parts") == expected
 
 
-def test_the_gradient_is_cut_to_its_length(tmp_path, bright_is_far):
+def test_the_gradient_is_cut_to_its_length(tmp_path, bright_is_far, network, train):
     used = []
 
     def note(optimizer, *_):
@@ -253,7 +190,7 @@ def test_the_gradient_is_cut_to_its_length(tmp_path, bright_is_far):
     ("precision", "rounding"), [("bfloat16", 2**-8), ("float16", 2**-11)]
 )
 def test_half_precision_stays_close_to_float32(
-    tmp_path, bright_is_far, precision, rounding
+    tmp_path, bright_is_far, precision, rounding, network, train
 ):
     for name in ("float32", precision):
         train(network(), tmp_path / name, bright_is_far, precision=name)
@@ -265,7 +202,9 @@ def test_half_precision_stays_close_to_float32(
         assert ours == pytest.approx(theirs, rel=5 * rounding)
 
 
-def test_progress_is_shown_in_a_terminal(tmp_path, bright_is_far, capsys, monkeypatch):
+def test_progress_is_shown_in_a_terminal(
+    tmp_path, bright_is_far, capsys, monkeypatch, network, train
+):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     train(network(), tmp_path, bright_is_far, progress=True)
     shown = capsys.readouterr().err
@@ -274,7 +213,7 @@ def test_progress_is_shown_in_a_terminal(tmp_path, bright_is_far, capsys, monkey
 
 
 @pytest.mark.cluster
-def test_processes_that_read_ahead_change_nothing(tmp_path):
+def test_processes_that_read_ahead_change_nothing(tmp_path, network, train):
     def rooms(n, seed=0):
         return SyntheticScenes(n // 4, size=(16, 24), seed=seed)
 
@@ -286,7 +225,7 @@ def test_processes_that_read_ahead_change_nothing(tmp_path):
 @pytest.mark.parametrize(
     "name", ["beta-nll", pytest.param("scale-invariant", marks=pytest.mark.cluster)]
 )
-def test_two_processes_do_what_one_does(tmp_path, bright_is_far, name):
+def test_two_processes_do_what_one_does(tmp_path, bright_is_far, name, network, train):
     loss = DepthLoss(name, 0.5 if name == "beta-nll" else None)
     # With statistics over all parts so far, it does not matter who has seen them.
     net = network(momentum=None)
@@ -296,12 +235,12 @@ def test_two_processes_do_what_one_does(tmp_path, bright_is_far, name):
         import sys
         sys.path.insert(0, {str(Path(__file__).parent)!r})
         from pathlib import Path
-        from conftest import BrightIsFar
-        from test_training import DepthLoss, network, train
+        from betanll.torch.depth import DepthLoss
+        from conftest import BrightIsFar, own_network, train_briefly
 
         loss = DepthLoss({name!r}, {loss.beta})
-        net = network(momentum=None)
-        train(net, Path({str(tmp_path / "two")!r}), BrightIsFar, loss=loss)
+        net = own_network(momentum=None)
+        train_briefly(net, Path({str(tmp_path / "two")!r}), BrightIsFar, loss=loss)
         """
     script = tmp_path / "script.py"
     script.write_text(code)
@@ -326,111 +265,3 @@ def test_two_processes_do_what_one_does(tmp_path, bright_is_far, name):
     again = mean_scores(evaluate(best, bright_is_far(8, seed=1), crop=False))
     found = [float(line["rel"]) for line in log_of(tmp_path / "two") if line["rel"]]
     assert min(found) == pytest.approx(again.rel, rel=1e-4)
-
-
-def test_a_loss_that_is_not_finite_stops_the_training(tmp_path, bright_is_far):
-    net = network()
-    with torch.no_grad():
-        net.mean.bias.fill_(math.nan)
-    with pytest.raises(FloatingPointError, match="loss of update 1 is not a finite"):
-        train(net, tmp_path, bright_is_far)
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"learning_rate": 1e-3}, r"checkpoint\.pt .* its learning_rate is 0\.01"),
-        (
-            {"loss": DepthLoss("mse")},
-            r"checkpoint\.pt .* its loss is beta-nll, not mse",
-        ),
-        ({"n_images": 20}, r"checkpoint\.pt .* its number of images is 24, not 20"),
-        (
-            {"augmentation": Augmentation((8, 8), remove_border=False)},
-            r"checkpoint\.pt .* its augmentation is None, not Augmentation\(",
-        ),
-    ],
-)
-def test_a_checkpoint_of_another_training_is_refused(
-    tmp_path, bright_is_far, changes, message
-):
-    train(network(), tmp_path, bright_is_far)
-    with pytest.raises(ValueError, match=message):
-        train(network(), tmp_path, bright_is_far, **changes)
-
-
-def test_a_checkpoint_of_another_network_is_refused(tmp_path, bright_is_far):
-    train(network(), tmp_path, bright_is_far)
-    with pytest.raises(ValueError, match=r"checkpoint\.pt does not fit the network"):
-        train(network(norm=False), tmp_path, bright_is_far)
-
-
-@pytest.mark.parametrize("n_loaders", [0, pytest.param(1, marks=pytest.mark.cluster)])
-def test_an_image_that_cannot_be_read_is_named(tmp_path, n_loaders):
-    names = [f"rgb_{index}.png" for index in range(24)]
-    for name in names:
-        Image.new("RGB", (24, 16)).save(tmp_path / name)
-    Image.new("I;16", (24, 16), 1500).save(tmp_path / "depth.png")
-    (tmp_path / "list.txt").write_text(
-        "".join(f"{name} depth.png 1\n" for name in names)
-    )
-    (tmp_path / "rgb_5.png").write_bytes((tmp_path / "rgb_5.png").read_bytes()[:40])
-    pairs = BTSPairs(tmp_path, tmp_path / "list.txt")
-    with pytest.raises(
-        ValueError, match=r"^[^\n]*rgb_5\.png cannot be read: it is[^\n]*$"
-    ):
-        train(network(), tmp_path / "run", lambda *_, **__: pairs, n_loaders=n_loaders)
-
-
-class OneOfAnotherSize(Pairs):
-    """An image of another size among others, or a depth of another size."""
-
-    def __init__(self, pairs, rows_of_depth):
-        self.pairs, self.rows_of_depth = pairs, rows_of_depth
-
-    def __len__(self):
-        return len(self.pairs)
-
-    def __getitem__(self, index):
-        image, depth = self.pairs[index]
-        if index != 5:
-            return Pair(image, depth)
-        return Pair(image[:-2], depth[: self.rows_of_depth])
-
-    def scene(self, index):
-        return self.pairs.scene(index)
-
-    def name(self, index):
-        return f"kitchen {index}"
-
-
-def test_sizes_that_differ_are_told(tmp_path, bright_is_far):
-    with pytest.raises(ValueError, match="batch must have one size, got 24 x 14 and 2"):
-        train(
-            network(),
-            tmp_path,
-            lambda n, seed=0: OneOfAnotherSize(bright_is_far(n, seed=seed), -2),
-        )
-    with pytest.raises(ValueError, match=r"kitchen 5 must be bytes .* \(14, 24, 3\)"):
-        train(
-            network(),
-            tmp_path,
-            lambda n, seed=0: OneOfAnotherSize(bright_is_far(n, seed=seed), None),
-        )
-
-
-def test_validation_images_that_cannot_be_cropped_are_refused_at_once(
-    tmp_path, bright_is_far
-):
-    reason = "image 0 of scene-1-0 has 24 x 16 pixels, but the Eigen crop"
-    with pytest.raises(ValueError, match=reason):
-        train(network(), tmp_path, bright_is_far, crop=True)
-    assert not list(tmp_path.iterdir())
-
-
-def test_no_images_are_refused(tmp_path, bright_is_far):
-    with pytest.raises(ValueError, match="there are no training images"):
-        train(network(), tmp_path, lambda n, seed=0: bright_is_far(0 if n == 24 else n))
-    with pytest.raises(ValueError, match="there are no validation images"):
-        train(network(), tmp_path, lambda n, seed=0: bright_is_far(0 if n == 8 else n))
-    assert not list(tmp_path.iterdir())
