@@ -19,21 +19,28 @@ DOCS := $(VENV)/.betanll-docs
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test docs bench lint format clean
+.PHONY: help demo test test-slow test-all docs bench lint format clean
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) \
-	  | awk -F'|' '{ printf "%-14s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) \
+	  | awk -F'|' '{ printf "%-17s %s\n", $$1, $$2 }'
 
 demo: $(CORE) ## show the pitfall, the cure and a first model, with a report
 	$(BIN)/betanll demo $(DEMO_ARGS)
 
-test: lint ## lint, check types and run the default tests
+test: lint ## lint, check types and run the quick tests
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
+# Tests of killed and interrupted processes run alone: they start workers of their own.
+test-slow: $(TEST) ## run the tests that `make test` leaves out
+	$(BIN)/python -m pytest -m "slow and not cluster" $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -m cluster
+
+test-all: test test-slow ## run every test
+
 docs: $(DOCS) ## build the documentation into docs/_build/html
-	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
-	@echo "open docs/_build/html/index.html"
+	$(BIN)/python -m sphinx -q -W --keep-going -c docs -b html . docs/_build/html
+	@echo "open docs/_build/html/docs/index.html"
 
 bench: $(TEST) ## measure speed on this machine
 	$(BIN)/betanll bench $(BENCH_ARGS)
@@ -49,7 +56,7 @@ format: $(TEST) ## let ruff fix and format the code
 
 clean: ## remove caches and build output; the environment stays
 	rm -rf build dist docs/_build .hypothesis .mypy_cache .pytest_cache .ruff_cache
-	find src tests docs -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests paper docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # pip is the last thing that venv puts in place: if it is there, the rest is.
 $(BIN)/pip:
@@ -63,9 +70,9 @@ $(CORE): pyproject.toml | $(BIN)/pip
 	$(PIP) -e .
 	@touch $@
 
-$(TEST): pyproject.toml | $(BIN)/pip
+$(TEST): pyproject.toml paper/pyproject.toml | $(BIN)/pip
 	$(PIP) $(TORCH)
-	$(PIP) -e ".[dev,sweeps,data,parquet,torch,dynamics,depth]"
+	$(PIP) -e ".[dev,sweeps,parquet,torch]" -e "./paper[dynamics,depth]"
 	@touch $(CORE) $@
 
 # On top of the test environment: the pages import its extras as well.

@@ -32,7 +32,8 @@ HARMLESS = (
 @click.option("--workers", type=int)
 @click.option("--out", type=click.Path(path_type=Path), default=RESULTS)
 def main(cases: int, first_seed: int, workers: int | None, out: Path) -> None:
-    from betanll.experiments._doctor_cases import case_tasks
+    from benchmarks.doctor_cases import case_tasks
+
     from betanll.sweeps import Store, run_sweep
 
     out.mkdir(parents=True, exist_ok=True)

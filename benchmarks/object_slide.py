@@ -3,8 +3,8 @@
     python benchmarks/object_slide.py --epochs 1000
 
 Trains the paper's best configuration with the likelihood, beta-NLL 0.5 and the squared
-error, five seeds each, and writes ``results/dynamics/object-slide-1000.csv``. Stopped,
-it goes on from its store.
+error, five seeds each, and writes
+``paper/results/dynamics/object-slide-1000.csv``. Stopped, it goes on from its store.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from pathlib import Path
 import click
 import pandas as pd
 
-from betanll.experiments import Method
-from betanll.experiments._dynamics import FUNCTION
-from betanll.experiments._paper_dynamics import N_SEEDS, OBJECT_SLIDE, paper_best
 from betanll.sweeps import Store, Task, run_sweep
+from betanll_paper.dynamics.training import train
+from betanll_paper.published import Method
+from betanll_paper.published.dynamics import N_SEEDS, OBJECT_SLIDE, paper_best
 
 RESULTS = Path(__file__).parents[1] / "results" / "dynamics"
 METHODS = (Method("beta-nll", 0.0), Method("beta-nll", 0.5), Method("mse"))
@@ -27,7 +27,7 @@ COLUMNS = ("method", "beta", "seed", "rmse", "log_likelihood", "best_epoch", "se
 def tasks(epochs: int) -> list[Task]:
     return [
         Task.of(
-            FUNCTION,
+            train,
             dataset=OBJECT_SLIDE,
             method=method.name,
             beta=method.beta,

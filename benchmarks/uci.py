@@ -6,7 +6,7 @@
 
 DIR has the data as ``betanll data download`` leaves it. They write
 ``speed-reference.csv``, ``speed-workers.csv`` and ``speed-sample.csv`` in
-``results/uci``.
+``paper/results/uci``.
 """
 
 from __future__ import annotations
@@ -23,12 +23,20 @@ import click
 import numpy as np
 import pandas as pd
 
+from betanll.sweeps import task
+
 RESULTS = Path(__file__).parents[1] / "results" / "uci"
 BETA = 0.5
 
 data_dir = click.option(
     "--data-dir", type=click.Path(exists=True, path_type=Path), required=True
 )
+
+
+@task
+def nothing(*, number: int) -> list[dict[str, Any]]:
+    """Return at once, to time what a sweep adds to its tasks."""
+    return []
 
 
 @click.group()
@@ -149,8 +157,8 @@ def reference(data_dir: Path, dataset: str, splits: int) -> None:
     os.environ["BETANLL_DATA"] = str(data_dir)
     import torch
 
-    from betanll.datasets import load_uci
-    from betanll.experiments._uci import LEARNING_RATES, run_split, updates_of
+    from betanll_paper.datasets import load_uci
+    from betanll_paper.uci.protocol import LEARNING_RATES, run_split, updates_of
 
     torch.set_num_threads(1)
     table = load_uci(dataset)
@@ -194,19 +202,15 @@ def reference(data_dir: Path, dataset: str, splits: int) -> None:
 def workers(data_dir: Path, dataset: str) -> None:
     """Time the same tasks on one and two workers, and tasks that do nothing."""
     os.environ["BETANLL_DATA"] = str(data_dir)
-    from betanll.experiments import Method
-    from betanll.experiments._uci import uci_tasks
     from betanll.sweeps import Store, Task, run_sweep
+    from betanll_paper.published import Method
+    from betanll_paper.uci.protocol import uci_tasks
 
     methods = [Method("beta-nll", beta) for beta in (0.0, 0.25, 0.5, 0.75, 1.0)]
     real = uci_tasks("paper", methods=methods, datasets=[dataset])
     lines = []
     with tempfile.TemporaryDirectory() as folder:
-        log = str(Path(folder) / "log")
-        empty = [
-            Task.of("betanll.sweeps._probes:visit", log=log, number=i, seconds=0.0)
-            for i in range(400)
-        ]
+        empty = [Task.of(nothing, number=i) for i in range(400)]
         for name, tasks in (("warm-up", real[:4]), (dataset, real), ("empty", empty)):
             for n_workers in (1, 2):
                 with Store(Path(folder) / f"{name}-{n_workers}.db") as store:
@@ -234,9 +238,9 @@ def sample(data_dir: Path, splits: int) -> None:
     around it, is measured here, on two workers.
     """
     os.environ["BETANLL_DATA"] = str(data_dir)
-    from betanll.experiments._paper import METHODS
-    from betanll.experiments._uci import uci_tasks
     from betanll.sweeps import Store, run_sweep
+    from betanll_paper.published.methods import METHODS
+    from betanll_paper.uci.protocol import uci_tasks
 
     cheap = [m for m in METHODS if m.name in ("beta-nll", "mm", "mse", "student-t")]
     tasks = [

@@ -4,7 +4,7 @@
 
 Trains the autoencoders of the Gaussian and of the Student-t likelihood, which are
 close in RMSE after 40 epochs and far apart in the paper, and writes
-``results/vae/mnist-150.csv``. Stopped, it goes on from its store.
+``paper/results/vae/mnist-150.csv``. Stopped, it goes on from its store.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from pathlib import Path
 import click
 import pandas as pd
 
-from betanll.experiments import Method
-from betanll.experiments._vae import PRESETS, vae_tasks
 from betanll.sweeps import Store, Task, run_sweep
+from betanll_paper.autoencoders.protocol import PRESETS, vae_tasks
+from betanll_paper.published import Method
 
 RESULTS = Path(__file__).parents[1] / "results" / "vae"
 METHODS = (Method("beta-nll", 0.0), Method("student-t"))

@@ -4,8 +4,8 @@
 
 Our VBEM on yacht has a better log-likelihood than the paper's. This program shares no
 code with the library but for reading the data: torch's own Gamma sampler, KL and
-Student t. It writes ``results/uci/check-vbem.csv``, with the library's numbers of the
-same splits beside it.
+Student t. It writes ``paper/results/uci/check-vbem.csv``, with the numbers of the
+library on the same splits beside it.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ def run_split(x: Any, y: Any, train_rows: Any, test_rows: Any) -> tuple[float, .
 @click.option("--dataset", default="yacht", show_default=True)
 @click.option("--splits", default=5, show_default=True)
 def main(data_dir: Path, dataset: str, splits: int) -> None:
-    from betanll.datasets import load_uci
+    from betanll_paper.datasets import load_uci
 
     torch.set_num_threads(1)
     table = load_uci(dataset, data_dir)

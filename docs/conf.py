@@ -1,4 +1,8 @@
-"""Sphinx configuration; nothing here needs the network."""
+"""Sphinx configuration; nothing here needs the network.
+
+The source folder is the root of the repository, for the pages of the library are in
+``docs`` and those of the reproduction in ``paper/docs``.
+"""
 
 from betanll._version import __version__
 
@@ -8,7 +12,9 @@ copyright = f"2026, {author}"
 release = version = __version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
-exclude_patterns = ["_build"]
+include_patterns = ["docs/**", "paper/docs/**"]
+exclude_patterns = ["docs/_build"]
+root_doc = "docs/index"
 
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3

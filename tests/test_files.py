@@ -6,7 +6,7 @@ import stat
 
 import pytest
 
-from betanll._files import (
+from betanll.files import (
     check_writable,
     folder_written_atomically,
     sync_folder,

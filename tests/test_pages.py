@@ -8,9 +8,8 @@ import pytest
 
 from betanll.distributions import Normal
 from betanll.metrics import log_likelihood, rmse
-from betanll.nets import MLP
+from betanll.networks import MLP
 from betanll.training import fit
-from betanll.vae import VAE
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
@@ -89,15 +88,3 @@ def test_code_of_the_doctors_page_runs(capsys):
     assert not names["diagnosis"].pitfall
     assert names["evidence"].pitfall
     assert capsys.readouterr().out.startswith("No: likelihood training")
-
-
-def test_code_of_the_page_on_images_runs(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    names = run(ROOT / "docs" / "vae.md")
-    model, images = names["model"], names["images"][1500:]
-    assert names["mean"].shape == names["std"].shape == images.shape
-    assert names["code"].shape == (297, 10)
-    assert names["new"].shape == (5, 8, 8)
-    assert model.collapse_ratio(images) < 0.8
-    again = VAE.load("digits").reconstruct(images)
-    np.testing.assert_array_equal(again, (names["mean"], names["std"]))

@@ -90,7 +90,8 @@ def main(
     from benchmarks.quality._names import MissingPackageError
     from benchmarks.quality._tables import TABLES, expand, n_splits, packages_of
     from benchmarks.quality._tasks import REPORT_SPLITS, quality_tasks
-    from betanll._files import check_writable
+
+    from betanll.files import check_writable
     from betanll.sweeps import Store
 
     try:
@@ -158,7 +159,7 @@ def _installed(
 
 def _check_data(tables: list[str], data_dir: Path | None) -> None:
     """Refuse UCI sets that are not here before anything is fitted."""
-    from betanll.datasets import UCI_NAMES, load_uci
+    from betanll_paper.datasets import UCI_NAMES, load_uci
 
     if data_dir is not None:
         # Workers inherit it; where the data is does not belong to a task.
@@ -205,7 +206,6 @@ def _write(
 ) -> None:
     """Write runs, tables and picture, and show the ranks."""
     import pandas as pd
-
     from benchmarks.quality._methods import VARIANTS
     from benchmarks.quality._picture import write_pictures
     from benchmarks.quality._summary import render, splits_note, summarise
@@ -232,7 +232,7 @@ def _write(
 
 
 def _write_text(path: Path, text: str) -> Path:
-    from betanll._files import written_atomically
+    from betanll.files import written_atomically
 
     with written_atomically(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")

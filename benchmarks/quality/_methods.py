@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
-
-from threadpoolctl import threadpool_limits
 
 from benchmarks.quality import _adapters, _torch_adapters
 from benchmarks.quality._adapters import Array, Prediction
 from benchmarks.quality._names import check_name, require
+from threadpoolctl import threadpool_limits
 
 #: Of our regressor, what an adapter sets itself or what has no influence on a result.
 _NOT_SETTINGS = frozenset({"n_jobs", "random_state", "verbose"})
@@ -48,12 +47,17 @@ class Method:
         """
         values = dict(self.given)
         if self.is_ours:
-            from betanll import HeteroscedasticRegressor
-            from betanll.estimators._presets import PRESETS
+            from betanll.estimators import PRESETS, HeteroscedasticRegressor
 
             every = HeteroscedasticRegressor(**values).get_params()
             values = {k: v for k, v in every.items() if k not in _NOT_SETTINGS}
-            values["meaning_of_auto"] = asdict(PRESETS[values["preset"]])
+            # No variant has any; the keys of stored results are older than these two.
+            del values["network"], values["optimizer"]
+            preset = dict(PRESETS[values["preset"]])
+            # Under the name that the keys of stored results have.
+            is_robust = preset.pop("robust_selection")
+            preset["selection"] = "student-t" if is_robust else "nll"
+            values["meaning_of_auto"] = preset
         return json.dumps(values, sort_keys=True)
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pandas as pd
+from benchmarks.quality._summary import RANKED
 from matplotlib.figure import Figure
 
-from benchmarks.quality._summary import RANKED
-from betanll._files import written_atomically
-from betanll._style import BLUE, ORANGE, rendered, report_style
+from betanll.files import written_atomically
+from betanll.reports.style import BLUE, ORANGE, rendered, report_style
 
 
 def write_pictures(

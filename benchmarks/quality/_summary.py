@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-
 from benchmarks.quality._names import list_of
-from betanll._style import format_number
-from betanll.assessment._ranks import ranks_with_ties
+
+from betanll.evaluation import ranks_with_ties
+from betanll.reports.style import format_number
 
 #: Metrics that are ranked, smaller being better, and their names on paper.
 RANKED = {"nll": "NLL", "crps_scaled": "CRPS", "rmse": "RMSE"}

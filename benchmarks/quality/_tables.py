@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-
 from benchmarks.quality._names import check_name, module_of, require
-from betanll.datasets import UCI_NAMES, DataError, load_uci
-from betanll.datasets._uci_facts import UCI_FACTS
+
+from betanll_paper.datasets import UCI_NAMES, DataError, load_uci
+from betanll_paper.datasets.uci_facts import UCI_FACTS
 
 Array = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.integer]

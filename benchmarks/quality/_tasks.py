@@ -6,16 +6,13 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-
 from benchmarks.quality._adapters import Array, Prediction
 from benchmarks.quality._methods import get_method, predict
-from benchmarks.quality._mixture import crps
 from benchmarks.quality._names import versions
 from benchmarks.quality._tables import load_split, n_splits
-from betanll import metrics
-from betanll.sweeps import Task
 
-FUNCTION = "benchmarks.quality._tasks:run_split"
+from betanll import metrics
+from betanll.sweeps import Task, task
 
 #: On these a method is judged; the others are for its development.
 REPORT_SPLITS = tuple(range(5))
@@ -32,7 +29,7 @@ def quality_tasks(
     splits = list(splits)
     methods = {name: get_method(name).settings for name in methods}
     return [
-        Task.of(FUNCTION, dataset=dataset, method=name, split=split, settings=settings)
+        Task.of(run_split, dataset=dataset, method=name, split=split, settings=settings)
         for dataset in datasets
         for name, settings in methods.items()
         for split in splits
@@ -40,6 +37,7 @@ def quality_tasks(
     ]
 
 
+@task
 def run_split(
     *, dataset: str, method: str, split: int, settings: str
 ) -> list[dict[str, Any]]:
@@ -74,8 +72,8 @@ def score(prediction: Prediction, y_train: Array, y_test: Array) -> dict[str, fl
     interval = scaled.interval(LEVEL)
     return {
         "nll": -metrics.log_likelihood(predictive, y_test),
-        "crps": crps(predictive, y_test) * n_targets,
-        "crps_scaled": crps(scaled, y_scaled) * n_targets,
+        "crps": metrics.crps(predictive, y_test) * n_targets,
+        "crps_scaled": metrics.crps(scaled, y_scaled) * n_targets,
         "rmse": metrics.rmse(predictive.mean, y_test),
         "coverage_90": metrics.interval_coverage(interval, y_scaled),
         "width_90": metrics.interval_width(interval),

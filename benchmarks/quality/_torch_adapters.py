@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-
 from benchmarks.quality._adapters import Array, Prediction, predict_timed
-from benchmarks.quality._mixture import WeightedMixture
+
 from betanll.distributions import Distribution, Mixture, Normal
 
 _MIN_VARIANCE = 1e-6
@@ -117,16 +116,12 @@ def skpro_mdn(X_train: Array, y_train: Array, X_test: Array, seed: int) -> Predi
 
     def predict(fitted: Any) -> Distribution:
         mixture = fitted.predict_proba(_frame(inputs(X_test)))
-        weights = np.asarray(mixture.pi, np.float64)
+        # Arrays of shape (rows, components, targets).
         means, stds = (
-            # From (rows, components, targets).
-            np.moveaxis(np.asarray(part, np.float64), 1, 2)
-            for part in (mixture.mu, mixture.sigma)
+            np.moveaxis(np.asarray(part), 1, 0) for part in (mixture.mu, mixture.sigma)
         )
-        weights = weights / weights.sum(axis=1, keepdims=True)
-        return WeightedMixture(weights[:, None], means, stds).affine(
-            targets.scale, targets.mean
-        )
+        components = [Normal(*part) for part in zip(means, stds, strict=True)]
+        return Mixture(components, mixture.pi).affine(targets.scale, targets.mean)
 
     return predict_timed(
         lambda: model.fit(_frame(inputs(X_train)), _frame(targets(y_train))), predict

@@ -12,23 +12,21 @@ from typing import Any
 from betanll._version import __version__
 
 _MODULES = (
-    "assessment",
-    "bench",
     "datasets",
     "diagnostics",
     "distributions",
-    "doctor",
     "estimators",
-    "experiments",
+    "evaluation",
     "losses",
     "metrics",
-    "nets",
+    "model_selection",
+    "networks",
     "objectives",
+    "preprocessing",
     "reports",
     "sweeps",
     "tables",
     "training",
-    "vae",
 )
 #: Names that most people need, and the modules that have them.
 _NAMES = {
@@ -36,7 +34,7 @@ _NAMES = {
     "HeteroscedasticRegressor": "estimators",
     "IntervalDisplay": "reports",
     "ResidualDisplay": "reports",
-    "diagnose": "doctor",
+    "diagnose": "evaluation",
 }
 
 __all__ = ["__version__", *_MODULES, *_NAMES]

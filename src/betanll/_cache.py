@@ -1,15 +1,10 @@
-"""The user's cache: downloaded data and compiled programs."""
+"""Compiled programs in the user's cache."""
 
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
-
-def cache_folder(name: str) -> Path:
-    """Return our folder of that name in the user's cache; it need not exist."""
-    caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(caches) / "betanll" / name
+from betanll.files import cache_folder
 
 
 def compilation_cache() -> dict[str, str]:

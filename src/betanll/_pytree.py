@@ -17,28 +17,46 @@ def _as_float(value: Any) -> Any:
 
 def register(
     cls: type,
-    is_traced: Callable[[dataclasses.Field[Any]], bool] = lambda field: True,
+    is_traced: Callable[[dataclasses.Field[Any], Any], bool] = lambda field, value: (
+        True
+    ),
     leaf: Callable[[Any], Any] = lambda value: value,
 ) -> None:
     """Register a dataclass: traced fields become leaves, the others are static.
 
-    Instances that differ in traced fields only share a compilation.
+    `is_traced` takes a field and its value. Instances that differ in traced fields only
+    share a compilation.
     """
     fields = dataclasses.fields(cls)
-    traced = [field.name for field in fields if is_traced(field)]
-    static = [field.name for field in fields if not is_traced(field)]
 
-    def flatten(instance: Any) -> tuple[list[Any], tuple[Any, ...]]:
-        leaves = [
-            jax.tree.map(_as_float, leaf(getattr(instance, name))) for name in traced
-        ]
-        return leaves, tuple(getattr(instance, name) for name in static)
+    def flatten(instance: Any) -> tuple[list[Any], tuple[tuple[str, Any], ...]]:
+        leaves, static = [], []
+        for field in fields:
+            value = getattr(instance, field.name)
+            if is_traced(field, value):
+                leaves.append(jax.tree.map(_as_float, leaf(value)))
+            else:
+                static.append((field.name, value))
+        return leaves, tuple(static)
 
-    def unflatten(auxiliary: tuple[Any, ...], leaves: Any) -> Any:
+    def unflatten(static: tuple[tuple[str, Any], ...], leaves: Any) -> Any:
         # Past __init__, whose checks cannot look at traced values.
         instance: Any = object.__new__(cls)
-        for name, value in zip([*traced, *static], [*leaves, *auxiliary], strict=True):
+        values = dict(static)
+        traced = [field.name for field in fields if field.name not in values]
+        for name, value in (*zip(traced, leaves, strict=True), *static):
             object.__setattr__(instance, name, value)
         return instance
 
     jax.tree_util.register_pytree_node(cls, flatten, unflatten)
+
+
+def register_objective(cls: type) -> None:
+    """Register an objective: schedules and inner objectives are traced."""
+    from betanll.objectives import Objective, start_and_end
+
+    register(
+        cls,
+        lambda field, value: "traced" in field.metadata or isinstance(value, Objective),
+        lambda value: value if isinstance(value, Objective) else start_and_end(value),
+    )

@@ -5,14 +5,13 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
-
 from benchmarks.quality import _names, _tables, _tasks
 from benchmarks.quality.__main__ import main
 from benchmarks.quality._adapters import Prediction
 from benchmarks.quality._methods import METHODS, Method, predict
-from benchmarks.quality._mixture import WeightedMixture, crps
 from benchmarks.quality._summary import render, summarise
+from click.testing import CliRunner
+
 from betanll import metrics
 from betanll.distributions import Mixture, Normal
 from betanll.sweeps import SweepReport, Task
@@ -116,31 +115,6 @@ def test_the_ensemble_in_pytorch():
     assert isinstance(found.distribution, Mixture)
     assert len(found.distribution.components) == 2
     assert (np.std(found.distribution.mean - y, axis=0) < 0.9 * y.std(axis=0)).all()
-
-
-def test_weighted_mixtures_agree_with_repeated_components():
-    rng = np.random.default_rng(0)
-    means, stds = rng.normal(size=(2, 6, 2)), rng.uniform(0.2, 2, (2, 6, 2))
-    one, other = Normal(means[0], stds[0]), Normal(means[1], stds[1])
-    # Two thirds and one third, the other way round in the last rows.
-    plain = [Mixture([one, one, other])[:3], Mixture([one, other, other])[3:]]
-    weights = np.repeat([[[2 / 3, 1 / 3]], [[1 / 3, 2 / 3]]], 3, axis=0)
-    parts = (np.moveaxis(part, 0, 2) for part in (means, stds))
-    weighted = WeightedMixture(weights, *parts)
-    target = rng.normal(size=(6, 2))
-    for rows, expected in zip((slice(3), slice(3, 6)), plain, strict=True):
-        found = weighted[rows].affine([2.0, 3.0], 1.0)
-        expected = expected.affine([2.0, 3.0], 1.0)
-        y = target[rows]
-        np.testing.assert_allclose(found.mean, expected.mean)
-        np.testing.assert_allclose(found.std, expected.std)
-        np.testing.assert_allclose(found.log_prob(y), expected.log_prob(y))
-        np.testing.assert_allclose(found.cdf(y), expected.cdf(y))
-        np.testing.assert_allclose(found.interval(0.9), expected.interval(0.9))
-        np.testing.assert_allclose(crps(found, y), metrics.crps(expected, y))
-    samples = weighted.sample(20_000, rng=0)
-    np.testing.assert_allclose(samples.mean(axis=0), weighted.mean, atol=0.08)
-    np.testing.assert_allclose(samples.std(axis=0), weighted.std, rtol=0.04)
 
 
 def test_scores_are_sums_over_targets_and_scaled_by_the_training_rows():
@@ -352,15 +326,6 @@ def test_a_missing_peer_is_one_clear_sentence(run, monkeypatch):
     result = run("--method", "catboost", "--dataset", "diabetes")
     assert result.exit_code == 2
     assert sentence in result.output
-
-
-@pytest.mark.parametrize(
-    "function",
-    ["os:getcwd", "benchmarks.uci:cli", "benchmarks.qualityx.y:z", "benchmarks:x", ""],
-)
-def test_tasks_may_not_name_functions_elsewhere(function):
-    with pytest.raises(ValueError, match="is not a function of betanll"):
-        Task.of(function).run()
 
 
 def test_tasks_may_name_functions_of_this_benchmark():

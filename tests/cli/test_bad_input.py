@@ -69,9 +69,9 @@ def test_columns_without_content(frame, refused_fit):
 
 
 def test_column_with_values_in_held_out_rows_alone(frame, refused_fit):
-    from betanll.cli.fit import _split
+    from betanll.tables._training import split_rows
 
-    train, _ = _split(40, 0.2, 0)
+    train, _ = split_rows(40, 0.2, 0)
     frame.loc[train, "a"] = np.nan
     line = refused_fit(frame)
     assert line.startswith("data.csv, 32 training rows: column 'a' has no values")
@@ -120,7 +120,9 @@ def test_names_of_columns(frame, refused_fit):
 def test_files_that_are_no_tables(frame, save, refused_fit, tmp_path):
     line = refused_fit(frame, "--delimiter", ";")
     assert "give it with --delimiter" in line
-    assert "must be one character" in refused_fit(frame, "--delimiter", "::")
+    for wrong in ("::", "é"):
+        line = refused_fit(frame, "--delimiter", wrong)
+        assert line.endswith(f"must be one ASCII character, got {wrong!r}")
     assert "no such file" in refused_fit(tmp_path / "nope.csv")
     assert "is a folder" in refused_fit(tmp_path)
     binary = tmp_path / "binary.csv"
@@ -146,6 +148,13 @@ def test_files_that_are_no_tables(frame, save, refused_fit, tmp_path):
         (["--hidden", "0"], "'0' is not like 50 or 128,128"),
         (["--hidden", "5,,5"], "'5,,5' is not like"),
         (["--hidden", ""], "'' is not like"),
+        (["--hidden", "9" * 20], "has more than 16777216 units in a layer"),
+        (["--hidden", "9" * 5000], "is not like 50 or 128,128"),
+        (["--hidden", "5," + "9" * 9], "has more than 16777216 units in a layer"),
+        (["--members", "10000000"], "'--members': 10000000 is more than 10000"),
+        (["--members", "9" * 18], "999 is more than 10000"),
+        (["--members", "9" * 5000], "'--members': 999999999999999999... is too large"),
+        (["--max-updates", "9" * 19], "999999999999999999... is too large"),
         (["--members", "0"], "'--members': '0' is not a whole number"),
         (["--max-updates", "0"], "'--max-updates': '0' is not a whole number"),
         (["--preset", "slow"], "'slow' is not one of 'fast'"),
@@ -154,9 +163,10 @@ def test_files_that_are_no_tables(frame, save, refused_fit, tmp_path):
         (["--jobs", "0"], "'--jobs': 0 is not in the range"),
         (["--beta", "-1"], "-1 is not a finite number of at least 0"),
         (["--beta", "nan"], "nan is not a finite number of at least 0"),
+        (["--beta", "1e400"], "1e400 is not a finite number of at least 0"),
         (["--beta", "much"], "'much' is neither a number nor"),
         (["--objective", "nll", "--beta", "1"], "--beta is for --objective beta-nll"),
-        (["--objective", "loss"], "'loss' is not one of 'mse'"),
+        (["--objective", "loss"], "'loss' is not one of mse, "),
         (["--calibration", "some"], "'some' is not one of 'auto', 'none'"),
         (["--nonsense"], "No such option '--nonsense'"),
     ],
@@ -177,6 +187,7 @@ def test_nonsense_options_of_fit(data, refused_fit, options, message):
         (["predict", "m", "d.csv", "--coverage", "95"], "95 does not lie between"),
         (["predict", "m", "d.csv", "--coverage", "nan"], "nan does not lie between"),
         (["predict", "m", "d.csv", "--chunk-rows", "0"], "0 is not in the range"),
+        (["predict", "m", "d.csv", "--chunk-rows", "9" * 40], "is not in the range"),
         (["predict", "m", "d.csv", "--out", "p.txt"], "must end in .csv or .csv.gz"),
         (["predict", "m", "d.csv"], "m does not exist"),
     ],

@@ -1,4 +1,3 @@
-import json
 import os
 import signal
 import subprocess
@@ -32,7 +31,7 @@ def test_importing_and_help_load_no_framework():
     heavy = {"jax", "torch", "pandas", "sklearn", "scipy", "matplotlib"}
     assert not heavy & modules_after("import betanll")
     # `--help` of the program and of a command
-    commands = ("bench", "compare", "demo", "fit", "predict")
+    commands = ("bench", "compare", "demo", "fit", "predict", "reproduce")
     for arguments in (["--help"], *([name, "--help"] for name in commands)):
         code = (
             "from betanll.cli import main\n"
@@ -52,9 +51,14 @@ def test_compiled_programs_are_kept_for_the_next_run(tmp_path):
     environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
     del environment["JAX_COMPILATION_CACHE_DIR"]
     program = "from betanll.cli import main; main()"
-    arguments = ["bench", "--network", "uci", "--rounds", "1", "--seconds", "0.01"]
+    (tmp_path / "data.csv").write_text("x,y\n" + "1,2\n3,4\n" * 20)
+    options = ["--target", "y", "--preset", "fast", "--max-updates", "9"]
+    arguments = ["fit", "data.csv", *options]
     subprocess.run(
-        [sys.executable, "-c", program, *arguments], env=environment, check=True
+        [sys.executable, "-c", program, *arguments],
+        env=environment,
+        cwd=tmp_path,
+        check=True,
     )
     kept = list((tmp_path / "cache" / "betanll" / "jax").iterdir())
     assert any("jit__run" in path.name for path in kept)
@@ -70,8 +74,6 @@ def test_version(capsys):
     [
         (["nope"], "No such command 'nope'"),
         (["demo", "--updates", "3"], "'--updates': 3 is not in the range"),
-        (["bench", "--network", "resnet"], "'resnet' is not one of"),
-        (["bench", "--objectives", "--network", "uci", "--network", "fpp"], "one"),
     ],
 )
 def test_bad_usage_ends_with_code_2(arguments, message, capsys):
@@ -105,18 +107,69 @@ def test_too_little_memory_is_one_line(monkeypatch, capsys):
     assert capsys.readouterr().err == "betanll: there is not enough memory\n"
 
 
+def test_memory_is_named(monkeypatch, capsys):
+    def fail(*arguments, **options):
+        raise error
+
+    monkeypatch.setattr("betanll.cli.cli.main", fail)
+    error = MemoryError("training needs 5 GiB:\nchoose smaller layers")
+    assert run("fit") == 2
+    said = capsys.readouterr().err
+    assert said == "betanll: training needs 5 GiB: choose smaller layers\n"
+    error = RuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 5 bytes.\nat x")
+    assert run("predict") == 2
+    said = capsys.readouterr().err
+    assert said.startswith("betanll: JAX ran out of memory: choose")
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize("platforms", [None, "cpu"])
+def test_faults_of_the_program_are_not_hidden(platforms, monkeypatch):
+    def fail(*arguments, **options):
+        raise RuntimeError("a fault")
+
+    monkeypatch.setattr("betanll.cli.cli.main", fail)
+    monkeypatch.delenv("JAX_PLATFORMS", raising=False)
+    if platforms:
+        monkeypatch.setenv("JAX_PLATFORMS", platforms)
+    with pytest.raises(RuntimeError, match="a fault"):
+        run("fit")
+
+
+@pytest.mark.parametrize("platforms", ["nonsense", "cuda", "cpu,nonsense"])
+def test_platforms_that_jax_cannot_use(platforms, tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text("a,y\n" + "".join(f"{i},{i % 3}\n" for i in range(20)))
+    out = tmp_path / "out"
+    done = subprocess.run(
+        [sys.executable, "-m", "betanll", "fit", table, "--target", "y", "--out", out],
+        env={**os.environ, "JAX_PLATFORMS": platforms},
+        capture_output=True,
+        text=True,
+    )
+    if platforms == "cuda" and done.returncode == 0:
+        pytest.skip("there is a graphics card")
+    assert done.returncode == 2
+    assert done.stderr == (
+        f"betanll: JAX cannot use JAX_PLATFORMS={platforms} on this machine: unset it, "
+        "or set it to cpu\n"
+    )
+    assert not out.exists()
+
+
 def test_demo_trains_and_writes_a_picture_and_a_report(tmp_path, capsys):
     out = tmp_path / "deep" / "demo"
     assert run("demo", "--updates", "300", "--out", str(out)) == 0
     printed = capsys.readouterr().out
-    assert "beta-NLL, beta = 0.5" in printed
+    assert "beta-NLL, beta = 1" in printed
+    assert "estimator, defaults" in printed
     assert "ridge, constant spread" in printed
     assert "covers 90%" in printed
     assert sorted(path.name for path in out.iterdir()) == ["report.html", "sine.png"]
     assert (out / "sine.png").read_bytes().startswith(b"\x89PNG")
     page = (out / "report.html").read_text()
     assert "The pitfall, and the cure" in page
-    assert "After 300 updates" in page
+    assert "for 300 updates" in page
     assert "disease progression" in page
 
 
@@ -151,25 +204,3 @@ def test_ctrl_c_stops_a_training_and_leaves_nothing(tmp_path):
     assert process.returncode == 130
     assert err.strip() == "betanll: interrupted"
     assert not list(tmp_path.iterdir())
-
-
-def test_bench_prints_a_table_and_json(capsys):
-    options = ["bench", "--network", "uci", "--rounds", "1", "--seconds", "0.01"]
-    assert run(*options) == 0
-    assert "of matmul peak" in capsys.readouterr().out
-    assert run(*options, "--json") == 0
-    (row,) = json.loads(capsys.readouterr().out)
-    assert list(row) == [
-        "network",
-        "ours_one_core_us",
-        "ours_us",
-        "torch_eager_us",
-        "ratio",
-        "matmul_fraction",
-    ]
-    assert row["network"] == "uci"
-    assert 0 < row["ours_us"] < 1e6
-    assert 0 < row["matmul_fraction"] < 1
-    if row["torch_eager_us"] is not None:
-        ratio = row["torch_eager_us"] / row["ours_us"]
-        assert row["ratio"] == pytest.approx(ratio)

@@ -1,15 +1,17 @@
 """``betanll diagnose`` on small tables."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from betanll.cli.diagnose import command
-from betanll.doctor import TrialSettings
+from betanll.evaluation import TargetScores, TrialSettings
 
 QUICK = ("--hidden", "8", "--max-updates", "100")
 OPTIONS = ("--target", "y", "--drop", "id")
+_ROW_Y, _ROW_Z = ["nll", "3", "-3"], ["nll", "3000", "-3000"]
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +56,30 @@ def test_numbers_for_machines_alone_on_standard_output(make_frame, save, run):
         assert 0 <= numbers[name] <= 1
     assert np.isfinite(list(numbers["log_likelihood"].values())).all()
     assert "always" in outcome.err
+
+
+def test_each_target_has_a_table_in_its_own_unit(make_frame, save, run, monkeypatch):
+    frame = make_frame(60)
+    frame["z"] = 1000 * frame["y"]
+    seen = {}
+
+    def diagnose(settings, X, y, *, target_names, **options):
+        seen["shape"] = X.shape, y.shape
+        scores = [
+            TargetScores(name, {"nll": rmse}, {"nll": -rmse})
+            for name, rmse in zip(target_names, (3.0, 3000.0), strict=True)
+        ]
+        return SimpleNamespace(targets=scores)
+
+    monkeypatch.setattr("betanll.evaluation.diagnose", diagnose)
+    outcome = run("diagnose", save(frame), *OPTIONS, "--target", "z")
+    assert outcome.code == 0
+    assert seen["shape"] == ((60, 3), (60, 2))
+    words = outcome.out.split()
+    first, second = (words.index(name) for name in ("y", "z"))
+    assert words[first - 1] == words[second - 1] == "Target"
+    assert words[first + 1 : second - 1] == ["objective", "RMSE", "log-lik.", *_ROW_Y]
+    assert words[second + 1 :] == ["objective", "RMSE", "log-lik.", *_ROW_Z]
 
 
 def test_defaults_are_those_of_the_library():

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from betanll.cli import _options
-from betanll.cli.fit import _split
-from betanll.estimators import HeteroscedasticRegressor, TableModel
+from betanll.cli import options
+from betanll.estimators import HeteroscedasticRegressor
 from betanll.estimators._presets import PRESETS
-from betanll.objectives import OBJECTIVES
+from betanll.tables import TableModel
+from betanll.tables._training import split_rows
 
 FILES = ["model/model.json", "model/weights.safetensors", "report.html"]
 
@@ -29,16 +29,15 @@ def assert_finite(report):
     assert not re.search(r"\b(nan|inf)\b", text, re.IGNORECASE)
 
 
-def test_objectives_are_those_of_the_library():
-    assert tuple(OBJECTIVES) == _options.OBJECTIVES
-    assert tuple(PRESETS) == _options.PRESETS
+def test_presets_are_those_of_the_library():
+    assert tuple(PRESETS) == options.PRESETS
 
 
 def test_fit_prints_scores_of_held_out_rows_next_to_baselines(fitted, frame):
     printed = (fitted / "printed.txt").read_text()
     assert "training on 32 rows with 3 inputs, 8 rows held out" in printed
     assert "covers 50%  covers 90%  covers 95%" in printed
-    train, test = _split(40, 0.2, 0)
+    train, test = split_rows(40, 0.2, 0)
     assert sorted([*train, *test]) == list(range(40))
     model = HeteroscedasticRegressor.load(fitted / "model")
     X, y = frame[["a", "b", "c"]].to_numpy(), frame[["y"]].to_numpy()
@@ -63,6 +62,7 @@ def test_fit_prints_scores_of_held_out_rows_next_to_baselines(fitted, frame):
     # the verdict
     assert "note: Only 8 rows were held out" in printed
     assert f"Model:  {fitted / 'model'}\nReport: {fitted / 'report.html'}" in printed
+    assert "Replaced" not in printed
 
 
 def test_report_tells_the_same(fitted):
@@ -86,7 +86,11 @@ def test_same_seed_same_bits_whatever_the_jobs(
     assert again[0] == again[1]
     # another seed takes the place of the older model
     before = contents(out / "model")
-    assert run(*options, "--seed", "1", "--out", out).code == 0
+    outcome = run(*options, "--seed", "1", "--out", out)
+    assert outcome.code == 0
+    assert outcome.out.endswith(
+        "\nReplaced the model and the report of an earlier fit.\n"
+    )
     assert contents(out / "model") != before
 
 
@@ -98,7 +102,7 @@ def test_every_kind_of_column(frame, save, tmp_path, training_data):
     options = ["--target", "y", "--drop", "id", "--out", tmp_path / "out"]
     printed, (X, y), (X_test, y_test) = training_data([save(frame), *options])
     assert "Note: 1 row without any target left out." in printed
-    train, test = _split(39, 0.2, 0)
+    train, test = split_rows(39, 0.2, 0)
     np.testing.assert_array_equal(y[:, 0], frame["y"][train])
     np.testing.assert_array_equal(y_test[:, 0], frame["y"][test])
     # a, b, whether a is missing, green, red
@@ -117,7 +121,7 @@ def test_every_kind_of_column(frame, save, tmp_path, training_data):
 
 
 def test_a_rare_answer_may_be_held_out(frame, save, tmp_path, run, quick):
-    _, test = _split(40, 0.2, 0)
+    _, test = split_rows(40, 0.2, 0)
     frame["b"] = np.where(np.arange(40) % 3, "yes", "no")
     frame.loc[test[0], "b"] = "unknown"
     path, out = save(frame[["b", "y"]]), tmp_path / "out"
@@ -129,7 +133,7 @@ def test_a_rare_answer_may_be_held_out(frame, save, tmp_path, run, quick):
 def test_gaps_are_filled_with_what_training_rows_say(
     frame, save, tmp_path, run, quick, contents
 ):
-    _, test = _split(40, 0.2, 0)
+    _, test = split_rows(40, 0.2, 0)
     frame.loc[test[0], "a"] = np.nan
     options = ["--target", "y", "--drop", "id", *quick]
     for name, value in (("one", 1e3), ("two", -1e3)):
@@ -153,6 +157,23 @@ def test_several_targets_some_of_them_missing(frame, save, tmp_path, run, quick)
     assert "Note: 5 rows without any target left out." in outcome.out
     assert "Note: 10 missing targets do not count in training." in outcome.out
     assert_finite(out / "report.html")
+    # A table and a verdict for each, in its own unit.
+    titles = [line.split()[0] for line in outcome.out.splitlines() if "RMSE" in line]
+    assert titles == ["z", "y"]
+    guesses = [
+        line for line in outcome.out.splitlines() if line.startswith("constant ")
+    ]
+    large, small = (float(line.split()[1]) for line in guesses)
+    assert large > 1e28
+    assert small < 1e2
+    marks = ("ok: ", "note: ", "WARNING: ")
+    said = [line for line in outcome.out.splitlines() if line.startswith(marks)]
+    about = {line.split(": ")[1] for line in said}
+    assert {"y", "z"} <= about
+    # z is 1e30 times the column b
+    (leak,) = [line for line in said if "almost exactly" in line]
+    assert leak.startswith("WARNING: z: Column 'b' explains the target almost exactly")
+    assert leak.endswith("leave it out with --drop b.")
     assert run("predict", out, tmp_path / "data.csv", "--out", out / "p.csv").code == 0
     table = pd.read_csv(out / "p.csv")
     parts = ("mean", "std", "lower", "upper")
@@ -160,6 +181,20 @@ def test_several_targets_some_of_them_missing(frame, save, tmp_path, run, quick)
     model = TableModel.load(out / "model")
     expected = model.predict(frame)
     np.testing.assert_allclose(table, expected, rtol=1e-9)
+
+
+def test_category_that_gives_the_target_away_is_named_by_its_column(
+    make_frame, save, tmp_path, run, quick
+):
+    # Each of twelve levels has one value of the target.
+    frame = make_frame(60)
+    level = np.arange(60) % 12
+    frame["y"] = np.random.default_rng(0).normal(size=12)[level]
+    frame["level"] = [f"level {i}" for i in level]
+    path, out = save(frame[["a", "b", "level", "y"]]), tmp_path / "out"
+    outcome = run("fit", path, "--target", "y", *quick, "--out", out)
+    assert "WARNING: Column 'level' explains the target almost exactly" in outcome.out
+    assert outcome.out.count("--drop level.") == 1
 
 
 def test_names_are_found_or_made_up(frame, save, tmp_path, run, refused, quick):
@@ -172,7 +207,7 @@ def test_names_are_found_or_made_up(frame, save, tmp_path, run, refused, quick):
     path = save(frame.to_csv())
     outcome = run("fit", path, "--target", "y", "--drop", "column_1", *options)
     assert outcome.code == 0
-    assert "leave it out with --drop column_1" in outcome.out
+    assert "Note: " not in outcome.out
 
 
 def test_constant_column_is_named_and_ignored(frame, save, tmp_path, run, quick):
@@ -181,6 +216,45 @@ def test_constant_column_is_named_and_ignored(frame, save, tmp_path, run, quick)
     outcome = run("fit", save(frame), *options)
     assert outcome.code == 0
     assert "Note: column 'b' is constant and says nothing." in outcome.out
+
+
+@pytest.mark.parametrize("command", ["fit", "compare", "diagnose"])
+def test_row_number_is_named_with_the_option_that_drops_it(
+    frame, save, run, command, monkeypatch
+):
+    def stop(*arguments, **options):
+        raise ValueError("stopped")
+
+    for name in ("assess", "compare", "diagnose"):
+        monkeypatch.setattr(f"betanll.evaluation.{name}", stop)
+    frame = frame.rename(columns={"id": "row id"})
+    frame.loc[7, "y"] = np.nan  # the row without a target breaks the count
+    path = save(frame)
+    note = (
+        "Note: column 'row id' counts the rows and is used as an input; if it is only "
+        "a row number, leave it out with --drop 'row id'.\n"
+    )
+    outcome = run(command, path, "--target", "y")
+    assert outcome.out.count(note) == 1
+    assert outcome.err == "betanll: stopped\n"
+    for option in ("--drop", "--id"):
+        outcome = run(command, path, "--target", "y", option, "row id")
+        assert "counts the rows" not in outcome.out
+        assert outcome.err == "betanll: stopped\n"
+    # The index that pandas wrote, in order and shuffled.
+    for n, counts in ((40, "counts the rows and is"), (30, "is")):
+        rows = frame.drop(columns="row id").sample(n, random_state=0)
+        rows.to_csv(path)
+        outcome = run(command, path, "--target", "y")
+        assert outcome.out.count("column_1,") == outcome.out.count("--drop") == 1
+        assert (
+            "Note: the first column, which has no name and is called column_1, "
+            f"{counts} used as an input; if it is only a row number, leave it out with "
+            "--drop column_1.\n"
+        ) in outcome.out
+    # A series of one input may be over time.
+    path = save(frame[["row id", "y"]], "series.csv")
+    assert "counts the rows" not in run(command, path, "--target", "y").out
 
 
 @pytest.mark.parametrize("y_scale", [1e30, 1e-30])
@@ -254,3 +328,27 @@ def test_full_disk_leaves_model_and_report(
         assert not out.exists()
     else:
         assert contents(out) == before
+
+
+def test_exponents_above_one_bring_a_note(data, training_data):
+    options = [data, "--target", "y", "--drop", "id"]
+    note = "Note: beta = 3 is unusual: above 1, rows with a large predicted variance"
+    printed, *_ = training_data([*options, "--beta", "3"])
+    assert printed.count(note) == 1
+    for beta in ("1", "auto"):
+        printed, *_ = training_data([*options, "--beta", beta])
+        assert "unusual" not in printed
+
+
+def test_notes_are_short_and_printable(frame, save, run, monkeypatch):
+    def stop(*arguments, **options):
+        raise ValueError("stopped")
+
+    monkeypatch.setattr("betanll.evaluation.assess", stop)
+    names = {"id": "\x1b[31m" + "i" * 5000, "b": "b" * 5000, "c": "c" * 5000}
+    frame["b"] = 7
+    frame["c"] = [f"${i % 7}" for i in range(40)]
+    outcome = run("fit", save(frame.rename(columns=names)), "--target", "y")
+    notes = [line for line in outcome.out.splitlines() if line.startswith("Note: ")]
+    assert len(notes) == 3
+    assert all(note.isprintable() and len(note) <= 300 for note in notes)

@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from betanll.estimators import HeteroscedasticRegressor, TableModel
+from betanll.estimators import HeteroscedasticRegressor
+from betanll.tables import TableModel
 
 
 @pytest.fixture
@@ -123,6 +124,30 @@ def test_what_the_table_must_have(fitted, frame, save, refused, tmp_path):
     assert refuse(frame) == "column 'b', row 31: 'many' is not a number"
     frame.loc[30, "b"] = "inf"
     assert refuse(frame) == "column 'b', row 31: inf is not a finite number"
+
+
+def test_index_of_pandas_is_not_used(
+    fitted, frame, data, predicted, training_data, refused, tmp_path
+):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "data.parquet"
+    frame.sample(40, random_state=0).to_parquet(path)
+    options = ["--target", "y", "--drop", "id", "--out", tmp_path / "out"]
+    printed, (X, _), _ = training_data([path, *options])
+    assert X.shape == (32, 3)
+    assert "Note" not in printed
+    # The same file for a model of a text file
+    outcome, table = predicted(path)
+    assert "Note" not in outcome.out
+    expected = predicted(data)[1].set_index("id")
+    pd.testing.assert_frame_equal(table.set_index("id").sort_index(), expected)
+    # A named index is left out with a note.
+    frame.set_index("a").to_parquet(path)
+    printed, (X, _), _ = training_data([path, *options])
+    assert X.shape == (32, 2)
+    assert "Note: 'a' is the index of the pandas table and not used" in printed
+    line = refused("predict", fitted, path, "--out", tmp_path / "p.csv")
+    assert "lacks the column 'a'" in line
 
 
 def test_row_numbers_count_on_in_later_chunks(fitted, frame, save, refused, tmp_path):

@@ -16,9 +16,10 @@ from betanll.diagnostics import (
     effective_sample_fraction,
     starved_fraction,
 )
-from betanll.nets import MLP
+from betanll.distributions import Normal
+from betanll.networks import MLP
 from betanll.objectives import BetaNLL
-from betanll.training import Adam, fit
+from betanll.training import fit, optimizer
 
 NUMBERS = ("effective_sample_fraction", "starved_fraction", "mean_squared_z", "rmse")
 
@@ -185,15 +186,84 @@ def test_wrong_batches_raise():
         monitor.update(np.zeros(3), np.ones((3, 1)), np.zeros(3))
     with pytest.raises(ValueError, match=r"target \(1,\)"):
         monitor.update(np.zeros(3), np.ones(3), np.zeros(1))
-    with pytest.raises(ValueError, match=r"shape \(n,\) or \(n, d\), got \(\)"):
-        monitor.update(0.0, 1.0, 0.0)
-    with pytest.raises(ValueError, match=r"shape \(n,\) or \(n, d\), got \(2, 3, 4\)"):
-        monitor.update(*np.ones((3, 2, 3, 4)))
     with pytest.raises(ValueError, match=r"variance must be positive, got -2\.0"):
         monitor.update(np.zeros(2), np.array([1.0, -2.0]), np.zeros(2))
     monitor.update(*batch(0, (5, 2)))
     with pytest.raises(ValueError, match="the batch has 3 outputs, earlier ones 2"):
         monitor.update(*batch(0, (5, 3)))
+
+
+@pytest.mark.parametrize("n_good_before", [0, 3])
+@pytest.mark.parametrize(
+    "bad",
+    [
+        (np.zeros(3), np.ones((3, 1)), np.zeros(3)),
+        (np.zeros(3), -np.ones(3), np.zeros(3)),
+        (np.zeros((5, 3)), np.ones((5, 3)), np.zeros((5, 3))),
+        (np.zeros(3), np.ones(3), ["a", "b", "c"]),
+    ],
+    ids=["shapes", "negative", "outputs", "text"],
+)
+def test_a_refused_batch_leaves_no_trace(bad, n_good_before):
+    # Three batches are one look and two calls that only count.
+    monitor = PitfallMonitor(every=3, warn=False)
+    twin = PitfallMonitor(every=3, warn=False)
+    good = batch(0, (20, 2))
+    for _ in range(n_good_before):
+        monitor.update(*good)
+        twin.update(*good)
+    if n_good_before or bad[0].shape != (5, 3):  # else these are the first outputs
+        before = monitor.state_dict()
+        with pytest.raises(ValueError):  # noqa: PT011 - each case has its own words
+            monitor.update(*bad)
+        assert monitor.state_dict() == before
+    for _ in range(9):
+        monitor.update(*good)
+        twin.update(*good)
+    assert monitor.state_dict() == twin.state_dict()
+    assert math.isfinite(monitor.rmse)
+
+
+def test_a_refused_look_at_a_fit_leaves_no_trace():
+    x = np.linspace(-1, 1, 20)[:, None]
+    monitor = PitfallMonitor(warn=False)
+    callback = monitor.watch(x, np.zeros((20, 2)))
+
+    class Result:
+        status, n_updates = "running", 7
+
+        def predict(self, x):
+            return Normal(np.zeros((20, 1)), np.ones((20, 1)))
+
+    before = monitor.state_dict()
+    for _ in range(2):
+        with pytest.raises(ValueError, match=r"mean \(20, 1\).* target \(20, 2\)"):
+            callback(Result())
+        assert monitor.state_dict() == before
+
+
+def test_a_damaged_state_leaves_no_trace():
+    monitor = PitfallMonitor(every=1, warn=False)
+    monitor.update(*batch(0, (20, 2)))
+    before = monitor.state_dict()
+    for damage in ({"starved": [0.5]}, {"rows": 1, "last_look": "x"}):
+        with pytest.raises(ValueError, match=r"shapes must be equal|invalid literal"):
+            monitor.load_state_dict({**before, "n_updates": 9, **damage})
+        assert monitor.state_dict() == before
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (4, 3, 5), (2, 3, 4, 5), (2, 1, 1, 1, 9)])
+def test_entries_of_any_other_shape_are_points_of_one_output(shape):
+    monitor, flat = (PitfallMonitor(every=1, warn=False) for _ in range(2))
+    for seed in range(3):
+        parts = batch(seed, shape)
+        monitor.update(*parts)
+        flat.update(*(np.ravel(part) for part in parts))
+    assert monitor.state_dict() == flat.state_dict()
+    assert math.isfinite(monitor.rmse)
+    # Sequences of another length are more points, not other outputs.
+    monitor.update(*batch(9, (7, 2, 6)))
+    assert monitor.n_updates == 4
 
 
 @pytest.mark.parametrize(
@@ -314,7 +384,7 @@ def test_the_nll_starves_the_sine_and_beta_nll_does_not():
             y,
             batch_size=100,
             max_epochs=1200,
-            optimizer=Adam(5e-3),
+            optimizer=optimizer(learning_rate=5e-3),
             seed=1,
             callback=monitor.watch(x, y[:, 0]),
             callback_every=20,
@@ -368,7 +438,7 @@ def test_a_fit_that_diverges_is_skipped():
         "nll",
         x,
         1e30 * x,
-        optimizer=Adam(1e30),
+        optimizer=optimizer(learning_rate=1e30),
         max_epochs=50,
         callback=monitor.watch(x, 1e30 * x),
         callback_every=50,

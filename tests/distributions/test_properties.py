@@ -77,7 +77,7 @@ def test_affine_equivariance(distribution, log_scale, shift):
     expected = scale**2 * distribution.variance
     np.testing.assert_allclose(mapped.variance, expected, rtol=1e-9)
     target = scale * value + shift
-    # Whitening identity: log p drops by log(scale), element by element.
+    # Standardizer identity: log p drops by log(scale), element by element.
     expected = distribution.log_prob(value) - np.log(scale)
     np.testing.assert_allclose(mapped.log_prob(target), expected, rtol=0, atol=1e-9)
     np.testing.assert_allclose(mapped.cdf(target), distribution.cdf(value), atol=1e-9)

@@ -9,8 +9,9 @@ import pytest
 from betanll import HeteroscedasticRegressor, objectives
 from betanll.estimators import _persistence
 from betanll.estimators._persistence import ModelError, read_model, write_model
-from betanll.nets import MLP
-from betanll.protocols import Whitening, as_numpy
+from betanll.model_selection import as_numpy
+from betanll.networks import MLP
+from betanll.preprocessing import Standardizer
 
 # Search and refit, and the folds of three that 60 rows fall into, share one program.
 SETTINGS = {
@@ -111,10 +112,10 @@ def untrained():
             as_numpy(net.init(trained.head_sizes(n_outputs), key=member))
             for member in jax.random.split(key, n_members)
         ]
-        model.inputs_ = Whitening(
+        model.inputs_ = Standardizer(
             rng.normal(size=n_inputs), rng.uniform(0.5, 2, n_inputs)
         )
-        model.targets_ = Whitening(
+        model.targets_ = Standardizer(
             rng.normal(size=n_outputs), rng.uniform(0.5, 2, n_outputs)
         )
         model.n_features_in_, model.n_outputs_ = n_inputs, n_outputs

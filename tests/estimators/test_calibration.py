@@ -18,7 +18,7 @@ from betanll.estimators._calibration import (
     with_tails,
 )
 from betanll.metrics import log_likelihood, mean_squared_z
-from betanll.protocols import Unseen
+from betanll.model_selection import HeldOutResiduals
 
 COVERAGES = [0.01, 0.3, 0.5, 0.8, 0.9, 0.97]
 
@@ -95,7 +95,7 @@ def test_with_spread_scales_the_std_and_leaves_the_mean(kind):
 def drawn(df, std, n=20_000, seed=0):
     """Residuals of a Student t with a given standard deviation."""
     z = np.random.default_rng(seed).standard_t(df, (n, 1))
-    return Unseen(std * z * math.sqrt((df - 2) / df), np.ones((n, 1)))
+    return HeldOutResiduals(std * z * math.sqrt((df - 2) / df), np.ones((n, 1)))
 
 
 @pytest.mark.parametrize("std", [0.02, 1.0, 50.0])
@@ -120,7 +120,7 @@ def test_student_t_fit_is_the_maximum_of_the_likelihood():
 
 def test_gaussian_residuals_have_light_tails():
     z = np.random.default_rng(1).normal(size=(20_000, 1))
-    (std,), (df,) = student_t_fit(Unseen(2 * z, np.ones_like(z)))
+    (std,), (df,) = student_t_fit(HeldOutResiduals(2 * z, np.ones_like(z)))
     assert df > 50
     assert std == pytest.approx(2, rel=0.02)
 
@@ -129,15 +129,15 @@ def test_weights_count_as_repetitions_whatever_their_unit():
     unseen = drawn(5.0, 1.0, n=3000)
     counts = np.random.default_rng(2).integers(0, 3, (3000, 1))
     repeated = np.repeat(unseen.residuals, counts[:, 0], axis=0)
-    expected = student_t_fit(Unseen(repeated, np.ones_like(repeated)))
-    found = student_t_fit(Unseen(unseen.residuals, 1e-3 * counts))
+    expected = student_t_fit(HeldOutResiduals(repeated, np.ones_like(repeated)))
+    found = student_t_fit(HeldOutResiduals(unseen.residuals, 1e-3 * counts))
     np.testing.assert_allclose(found, expected, rtol=0.02)
 
 
 def test_student_t_fit_of_nothing_and_of_perfect_predictions():
     residuals = np.column_stack([np.zeros(5), np.ones(5)])
     weights = np.column_stack([np.ones(5), np.zeros(5)])
-    std, df = student_t_fit(Unseen(residuals, weights))
+    std, df = student_t_fit(HeldOutResiduals(residuals, weights))
     assert np.all((std > 0) & (df > 2) & np.isfinite(std) & np.isfinite(df))
     assert std[0] < 1e-3
     assert std[1] == pytest.approx(1, rel=1e-3)

@@ -190,14 +190,14 @@ def test_missing_entries_have_no_influence_on_training(
     regressor, table, targets, is_missing
 ):
     y = np.where(is_missing, np.nan, targets)
-    (task,) = next(regressor().fit_protocol(table[0], y))
+    (task,) = next(regressor().fit_steps(table[0], y))
     # In place of the missing targets the trainer sees zeros; anything else would do.
-    rows = np.array(task.x.rows)
+    rows = np.array(task.data.rows)
     is_masked = rows[:40, 4:] == 0
     assert is_masked.sum() == is_missing.sum()
     assert np.all(rows[:40, 2:4][is_masked] == 0)
     rows[:40, 2:4][is_masked] = 1e3
-    other = replace(task, x=replace(task.x, rows=jax.device_put(rows)))
+    other = replace(task, data=replace(task.data, rows=jax.device_put(rows)))
     a, b = fit_fleet([task, other], n_jobs=1)
     assert a.best_score == b.best_score
     same = jax.tree.map(np.array_equal, a.params, b.params)

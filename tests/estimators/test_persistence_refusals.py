@@ -24,7 +24,8 @@ FILES = ["model.json", "weights.safetensors"]
 def test_paths_that_are_no_model(refused, model, tmp_path):
     refused(tmp_path / "nowhere", "does not exist")
     refused(model / "model.json", "is not a model folder but a file")
-    refused(tmp_path, "lacks model.json")
+    (tmp_path / "empty").mkdir()
+    refused(tmp_path / "empty", "lacks model.json")
     for name in FILES[::-1]:
         (model / name).unlink()
         refused(model, f"lacks {name}")

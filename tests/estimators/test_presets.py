@@ -5,9 +5,12 @@ import pytest
 
 from betanll import HeteroscedasticRegressor
 from betanll.distributions import Mixture, StudentT
-from betanll.estimators._presets import AUTO, PRESETS, settings_of
-from betanll.objectives import OBJECTIVES
-from betanll.protocols import Positions, Whitening
+from betanll.estimators._presets import AUTO, PRESETS
+from betanll.model_selection import FitPlan
+from betanll.networks import MLP
+from betanll.objectives import OBJECTIVES, BetaNLL
+from betanll.preprocessing import QuantilePositions, Standardizer
+from betanll.training import adamw, optimizer
 
 # Everything is as by default but smaller.
 SMALL = {
@@ -33,13 +36,19 @@ def model(table):
 # Settings
 
 
+def plan(n_rows=1000, n_inputs=8, **parameters):
+    return HeteroscedasticRegressor(**parameters).plan_for(n_rows, n_inputs)
+
+
 @pytest.mark.parametrize("preset", PRESETS)
-def test_nothing_is_left_to_be_decided(preset):
-    settings = settings_of(
-        HeteroscedasticRegressor(preset=preset), n_rows=1000, n_inputs=8
-    )
-    undecided = [name for name, value in vars(settings).items() if value == AUTO]
-    assert undecided == ([] if preset == "paper" else ["n_iter_no_change"])
+def test_every_parameter_with_auto_has_a_value(preset):
+    automatic = {
+        name
+        for name, value in HeteroscedasticRegressor().get_params().items()
+        if value == AUTO
+    }
+    others = {"max_evaluations", "robust_selection"}
+    assert automatic == PRESETS[preset].keys() - others
 
 
 def test_what_is_given_wins_over_the_preset():
@@ -58,18 +67,19 @@ def test_what_is_given_wins_over_the_preset():
         "calibration": None,
     }
     for preset in PRESETS:
-        settings = settings_of(
-            HeteroscedasticRegressor(preset=preset, **given), n_rows=99, n_inputs=2
-        )
-        assert {name: getattr(settings, name) for name in given} == given
+        found = plan(preset=preset, **given)
+        assert found.networks == [MLP(8, (3,), "tanh", n_bins=n) for n in (7, 0, 9)]
+        assert {chosen for _, _, chosen in found.candidates} == {
+            optimizer(adamw, learning_rate=0.5, weight_decay=0.25)
+        }
+        assert (found.batch_size, found.n_updates, found.patience) == (11, 13, 2)
+        assert (len(found.seeds), found.refit, found.calibration) == (3, True, None)
 
 
 def test_batches_grow_with_the_table_and_bins_shrink_with_its_columns():
-    model = HeteroscedasticRegressor()
-
     def of(n_rows, n_inputs):
-        found = settings_of(model, n_rows=n_rows, n_inputs=n_inputs)
-        return found.batch_size, found.n_bins[0]
+        found = plan(n_rows, n_inputs)
+        return found.batch_size, found.networks[0].n_bins
 
     sizes, _ = zip(*(of(n, 8) for n in (100, 1000, 10_000, 100_000)), strict=True)
     assert list(sizes) == sorted(set(sizes))
@@ -79,12 +89,18 @@ def test_batches_grow_with_the_table_and_bins_shrink_with_its_columns():
 
 
 def test_the_paper_keeps_its_protocol():
-    found = settings_of(
-        HeteroscedasticRegressor(preset="paper"), n_rows=10**6, n_inputs=81
+    found = plan(10**6, 81, preset="paper")
+    assert found == FitPlan(
+        candidates=tuple(
+            (MLP(81, (50,), "relu"), BetaNLL(0.5), optimizer(learning_rate=rate))
+            for rate in (1e-4, 3e-4, 7e-4, 1e-3, 3e-3, 7e-3)
+        ),
+        seeds=(0,),
+        n_updates=20_000,
+        batch_size=256,
+        patience=50,
+        refit=True,
     )
-    assert found == PRESETS["paper"]
-    assert found.hidden_layer_sizes == (50,)
-    assert (found.n_bins, found.batch_size, found.max_updates) == ((0,), 256, 20_000)
 
 
 @pytest.mark.parametrize(
@@ -98,8 +114,8 @@ def test_the_paper_keeps_its_protocol():
     ],
 )
 def test_ensembles_for_small_tables_are_tried_without_bins(given, n_rows, expected):
-    model = HeteroscedasticRegressor(**given)
-    assert model.settings_for(n_rows, 8).n_bins == expected
+    found = plan(n_rows, 8, **given)
+    assert tuple(network.n_bins for network in found.networks) == expected
 
 
 @pytest.mark.parametrize(
@@ -138,7 +154,7 @@ def test_bad_values_are_named(changes, named, table):
 
 def test_default_is_a_calibrated_ensemble_on_positions(model):
     assert len(model.members_) == 10
-    assert isinstance(model.inputs_, Positions)
+    assert isinstance(model.inputs_, QuantilePositions)
     assert model.df_.shape == model.spread_.shape == (1,)
     predictive = model.predict_dist(ROWS)
     assert isinstance(predictive, StudentT)
@@ -175,7 +191,9 @@ def test_bins_are_chosen_by_validation(table, tmp_path):
     assert tried["n_bins"] == [8, 8, 0, 0]
     scores = np.reshape(tried["best_score"], (2, 2)).mean(axis=1)
     assert model.net_.n_bins == [8, 0][int(np.argmax(scores))]
-    assert isinstance(model.inputs_, Positions if model.net_.n_bins else Whitening)
+    assert isinstance(
+        model.inputs_, QuantilePositions if model.net_.n_bins else Standardizer
+    )
     model.set_params(n_bins=range(0, 9, 8)).save(tmp_path / "model")
     loaded = HeteroscedasticRegressor.load(tmp_path / "model")
     assert loaded.n_bins == (0, 8)
@@ -184,7 +202,7 @@ def test_bins_are_chosen_by_validation(table, tmp_path):
 
 def test_refit_and_whitening_can_be_had_with_it(table):
     model = small(refit=True, n_bins=0).fit(*table)
-    assert isinstance(model.inputs_, Whitening)
+    assert isinstance(model.inputs_, Standardizer)
     assert isinstance(model.predict_dist(ROWS), StudentT)
 
 
@@ -204,7 +222,7 @@ def test_coverage_of_an_ensemble_on_new_rows():
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_objectives_with_tails_of_their_own_keep_them(objective):
-    found = settings_of(small(objective=objective), n_rows=99, n_inputs=2).calibration
+    found = small(objective=objective).plan_for(99, 2).calibration
     has_tails = objective.startswith(("student-t", "vbem", "xvamp"))
     assert found == (None if has_tails else "student-t")
 
@@ -297,9 +315,9 @@ def test_one_wild_value_does_not_spoil_the_fit():
 
 def test_presets_order_by_work():
     work = [
-        settings.n_members * settings.max_updates
-        for name, settings in PRESETS.items()
+        preset["n_members"] * preset["max_updates"]
+        for name, preset in PRESETS.items()
         if name != "paper"
     ]
     assert work == sorted(set(work))
-    assert PRESETS["fast"].n_members == 1
+    assert PRESETS["fast"]["n_members"] == 1

@@ -6,7 +6,8 @@ from sklearn.metrics import r2_score
 
 from betanll import HeteroscedasticRegressor
 from betanll.distributions import Mixture, Normal
-from betanll.protocols import LEARNING_RATES, _columns
+from betanll.model_selection import LEARNING_RATES
+from betanll.preprocessing import _columns
 
 ROWS = np.random.default_rng(9).normal(size=(17, 2))
 

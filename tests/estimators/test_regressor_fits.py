@@ -6,7 +6,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from betanll.estimators import fit_many
-from betanll.protocols import _run
+from betanll.model_selection import _run
 from betanll.training import fit_fleet
 
 # What is kept

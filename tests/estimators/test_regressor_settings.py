@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from betanll import protocols
-from betanll.nets import MLP
+from betanll import model_selection
+from betanll.networks import MLP
 from betanll.objectives import MSE, OBJECTIVES, BetaNLL, GaussianNLL, Objective
 from betanll.objectives import StudentT as StudentTObjective
 from betanll.training import fit_fleet
@@ -38,7 +38,7 @@ def test_without_a_variance_the_spread_is_that_of_validation_residuals(
 ):
     X, y = table
     model = regressor(objective=name)
-    steps = model.fit_protocol(X, y)
+    steps = model.fit_steps(X, y)
     results = fit_fleet(next(steps), n_jobs=1)
     order = np.random.RandomState(0).permutation(40)
     train, validation = order[:32], order[32:]
@@ -82,7 +82,7 @@ def test_beta_may_be_chosen(same_bits, regressor, table):
     search = model.search_results_
     assert len(search["beta"]) == 30
     best = int(np.argmax(search["best_score"]))
-    assert model.beta_ == search["beta"][best] in protocols.BETAS
+    assert model.beta_ == search["beta"][best] in model_selection.BETAS
     assert model.best_learning_rate_ == search["learning_rate"][best]
     assert model.best_validation_score_ == search["best_score"][best]
     assert model.n_iter_ == search["best_epoch"][best]
@@ -97,7 +97,7 @@ def test_beta_may_be_chosen(same_bits, regressor, table):
     ("name", "values"),
     [
         ("objective", ["gaussian", 5, None, object()]),
-        ("beta", [-0.1, np.nan, np.inf, None, "best", (1.0,), (0.0, 1.0, 0.5), ()]),
+        ("beta", [-0.1, np.nan, np.inf, None, "0.5", True, (1.0,), (0.0, 1.0, 0.5)]),
         ("hidden_layer_sizes", [0, (8, 0), (8.5,), "50", None, 2.5, {8}, (True,)]),
         ("activation", ["sigmoid", None, 3]),
         ("learning_rate_init", [0.0, -1e-3, np.nan, np.inf, "best", None, True]),
@@ -114,6 +114,37 @@ def test_bad_parameters_are_named(regressor, table, name, values):
     for value in values:
         with pytest.raises(ValueError, match=name):
             regressor(**{name: value}).fit(*table)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "beta"),
+    [
+        ({"beta": 2}, "2"),
+        ({"beta": (0.0, 1.5)}, "1.5"),
+        ({"objective": BetaNLL(3.0)}, "3"),
+    ],
+)
+def test_exponents_above_one_bring_one_warning(regressor, table, parameters, beta):
+    # The labels do not fit, so that nothing is trained.
+    X, y = table
+    with (
+        pytest.warns(UserWarning, match=f"beta = {beta} is unusual") as caught,
+        pytest.raises(ValueError, match="inconsistent numbers of samples"),
+    ):
+        regressor(**parameters).fit(X, y[:-1])
+    (warning,) = caught
+    assert warning.filename == __file__
+
+
+def test_usual_exponents_bring_no_warning(regressor, table):
+    X, y = table
+    for parameters in (
+        {"beta": 1},
+        {"beta": "auto"},
+        {"objective": "mse", "beta": 2.0},  # which has no exponent
+    ):
+        with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+            regressor(**parameters).fit(X, y[:-1])
 
 
 def test_parameters_may_be_numbers_of_numpy(same_bits, regressor, table, fitted):
@@ -134,15 +165,15 @@ def test_parameters_may_be_numbers_of_numpy(same_bits, regressor, table, fitted)
 
 def test_budgets_may_be_without_limit(regressor, table):
     tasks = next(
-        regressor(max_updates=10**15, n_iter_no_change=10**15).fit_protocol(*table)
+        regressor(max_updates=10**15, n_iter_no_change=10**15).fit_steps(*table)
     )
-    assert tasks[0].max_epochs > 10**8
-    assert tasks[0].patience == 2**31 - 1
+    assert tasks[0].budget.max_epochs > 10**8
+    assert tasks[0].budget.patience == 2**31 - 1
 
 
 def test_networks_are_as_asked_for(regressor, table):
     def net(**parameters):
-        return next(regressor(**parameters).fit_protocol(*table))[0].net
+        return next(regressor(**parameters).fit_steps(*table))[0].network
 
     assert net(hidden_layer_sizes=()) == MLP(2, ())
     deep = net(hidden_layer_sizes=(4, 3), activation="elu")
@@ -153,10 +184,8 @@ def test_an_objective_of_ones_own(regressor, table):
     from betanll import losses
     from betanll.objectives import objective
 
-    @objective
+    @objective(None)
     class Absolute(MSE):
-        name = "absolute"
-
         def loss(self, parameters, target, progress):
             (mean,) = parameters
             return losses.squared_error(mean, target) ** 0.5

@@ -37,6 +37,8 @@ PARAMETERS = {
     "n_members": "auto",
     "refit": "auto",
     "calibration": "auto",
+    "network": None,
+    "optimizer": None,
     "random_state": None,
     "n_jobs": None,
     "verbose": 0,
@@ -111,11 +113,11 @@ def test_pipeline(regressor, table, fitted):
     X, y = table
     pipeline = make_pipeline(StandardScaler(), regressor()).fit(X, y)
     mean, std = pipeline.predict(X, return_std=True)
-    # Whitening twice is whitening once.
+    # Standardizer twice is whitening once.
     np.testing.assert_allclose(mean, fitted.predict(X), atol=1e-3)
     scaled = pipeline[0].transform(X)
     np.testing.assert_array_equal(pipeline[1].predict(scaled, True), (mean, std))
-    score = metrics.neg_log_likelihood_scorer(pipeline, X, y)
+    score = metrics.log_likelihood_scorer(pipeline, X, y)
     assert score == pipeline[1].log_likelihood(scaled, y)
     weights = {"heteroscedasticregressor__sample_weight": np.ones(40)}
     again = clone(pipeline).fit(X, y, **weights)
@@ -125,7 +127,7 @@ def test_pipeline(regressor, table, fitted):
 def test_grid_search_with_probabilistic_scores(regressor, folds):
     X, y = folds
     scorers = {
-        "log_likelihood": metrics.neg_log_likelihood_scorer,
+        "log_likelihood": metrics.log_likelihood_scorer,
         "crps": metrics.neg_crps_scorer,
         "coverage": metrics.coverage_scorer,
         "r2": "r2",

@@ -19,6 +19,7 @@ from betanll.objectives import (
     BetaNLL,
     GaussianNLL,
     objective,
+    unregister,
 )
 
 load = HeteroscedasticRegressor.load
@@ -198,18 +199,54 @@ def test_subclasses_are_kinds_of_their_own(untrained, tmp_path):
 # What cannot be saved
 
 
-def test_an_objective_of_ones_own_cannot_be_saved(untrained, tmp_path):
-    @objective
+def test_an_objective_without_a_name_cannot_be_saved(untrained, tmp_path):
+    @objective(None)
     class Mine(MSE):
-        name = "mine"
+        pass
 
     # Not even one with the name of ours.
     stranger = type("BetaNLL", (GaussianNLL,), {})
-    for mine in (Mine(), objective(stranger)()):
+    for mine in (Mine(), objective(None)(stranger)()):
         model = untrained(objective=mine)
-        with pytest.raises(ValueError, match="objective of one's own cannot be saved"):
+        with pytest.raises(ValueError, match="cannot be saved without a name"):
             model.save(tmp_path / "model")
         assert not (tmp_path / "model").exists()
+
+
+def test_a_custom_objective_is_saved_by_name(untrained, tmp_path):
+    def define():
+        @objective("mine", **{"mine-half": {"factor": 0.5}})
+        class Mine(MSE):
+            factor: float = 1.0
+
+        return Mine
+
+    try:
+        for spec in (define()(0.25), "mine-half"):
+            model = untrained(objective=spec)
+            model.save(tmp_path / "model")
+            assert load(tmp_path / "model").objective_ == model.objective_
+            configuration, _ = read_model(tmp_path / "model")
+            assert configuration["objective"]["name"] == "mine"
+    finally:
+        unregister("mine")
+        unregister("mine-half")
+    # Nothing is imported because of what the folder says, not even this module.
+    message = (
+        f"objective 'mine' is not registered: import {__name__} first, or use --plug"
+    )
+    with pytest.raises(ModelError, match=message):
+        load(tmp_path / "model")
+    define()
+    assert load(tmp_path / "model").objective_.factor == 0.5
+    unregister("mine")
+    unregister("mine-half")
+
+
+def test_folders_that_name_the_class_still_load(crafted):
+    fields = {"beta": [1.0, 0.5], "max_variance": 9.0}
+    model = crafted("objective", value={"class": "BetaNLL", **fields})
+    assert model.objective_ == BetaNLL((1.0, 0.5), max_variance=9.0)
 
 
 # Crafted folders, with checksums that are right
@@ -327,11 +364,12 @@ HUGE = float("inf")
     ("path", "values"),
     [
         (["kind"], ["Forest", None, 3, ["HeteroscedasticRegressor"]]),
-        (["objective"], [None, "beta-nll", {}, {"class": "Objective"}, ["class"]]),
-        (["objective", "class"], ["os.system", "MSE", "VBEM", None, [], {}, 5]),
-        (["objective", "beta"], [-1.0, "0.5", [0.5], HUGE, None, {}]),
-        (["objective", "max_variance"], [0.5, "high", None, {"a": 1}]),
-        (["objective", "extra"], [1]),
+        (["objective"], [None, "beta-nll", {}, {"class": "Objective"}, ["name"]]),
+        (["objective"], [{"class": name} for name in ("os", "get", "__all__", [], 5)]),
+        (["objective", "name"], ["os.system", "mse", "vbem", None, [], {}, 5]),
+        (["objective", "fields", "beta"], [-1.0, "0.5", [0.5], HUGE, None, {}]),
+        (["objective", "fields", "max_variance"], [0.5, "high", None, {"a": 1}]),
+        (["objective", "fields", "extra"], [1]),
         (["net"], [None, [], {}, "MLP"]),
         (["net", "n_inputs"], [0, -1, 3, "2", None, HUGE, 2.5]),
         (["net", "hidden_sizes"], [[], [5], [4, 4], [-4], ["4"], None, 4, [HUGE]]),
@@ -375,7 +413,11 @@ def test_loading_calls_nothing_by_name(crafted):
 def test_the_saved_configuration_is_plain(untrained, tmp_path):
     untrained(objective="student-t", n_outputs=2).save(tmp_path / "model")
     configuration, arrays = read_model(tmp_path / "model")
-    assert configuration["objective"] == {"class": "StudentT"}
+    assert configuration["objective"] == {
+        "name": "student-t",
+        "module": "betanll.objectives._student_t",
+        "fields": {},
+    }
     assert configuration["parameters"]["objective"] == "student-t"
     assert configuration["n_outputs"] == 2
     assert arrays["member.0.1.weight"].shape == (6, 4)

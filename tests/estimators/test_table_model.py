@@ -3,9 +3,10 @@ import pandas as pd
 import pytest
 
 from betanll import HeteroscedasticRegressor
-from betanll.estimators import ModelError, TableModel
+from betanll.estimators import ModelError
 from betanll.estimators._persistence import read_model, write_model
-from betanll.tables import TableSchema
+from betanll.tables import TableModel, TableSchema
+from betanll.training import _predict
 
 
 def rows(n=40):
@@ -71,6 +72,36 @@ def test_rows_have_the_same_bits_in_any_company(build, options):
         pd.testing.assert_frame_equal(some, whole[: len(some)], check_exact=True)
 
 
+def test_rows_have_the_same_bits_among_many(build):
+    model = build(hidden_sizes=(50, 50), objective="student-t")
+    frame = rows(17_000)  # more than one pass
+    whole = model.predict(frame)
+    for first, n in ((0, 1), (255, 2), (16_383, 2), (16_990, 10), (900, 3000)):
+        some = model.predict(frame[first : first + n])
+        pd.testing.assert_frame_equal(some, whole[first : first + n], check_exact=True)
+
+
+def test_few_rows_are_little_work(build, monkeypatch):
+    sizes = []
+    forward = _predict.predict_in_blocks
+
+    def counted(net, objective, params, inputs):
+        sizes.append(len(inputs))
+        return forward(net, objective, params, inputs)
+
+    monkeypatch.setattr(_predict, "predict_in_blocks", counted)
+    for n in (1, 256, 257):
+        build(n_scores=30).predict(rows(n))
+    assert sizes == [256, 256, 1024]
+
+
+@pytest.mark.parametrize("options", [{}, {"n_scores": 30}])
+def test_coverage_must_be_a_share(build, options):
+    for wrong in (0, 1, -0.5, np.nan):
+        with pytest.raises(ValueError, match=r"coverage must lie in \(0, 1\), got"):
+            build(**options).predict(rows(), coverage=wrong)
+
+
 def test_index_is_kept(build):
     frame = rows().set_index(np.arange(40) + 1000)
     assert list(build().predict(frame).index) == list(frame.index)
@@ -88,6 +119,21 @@ def test_round_trip(build, tmp_path):
     X = frame[["a", "b"]].to_numpy()
     alone = HeteroscedasticRegressor.load(tmp_path / "model")
     np.testing.assert_array_equal(alone.predict(X), model.regressor.predict(X))
+
+
+def test_folder_of_fit_is_loaded(build, tmp_path):
+    model = build()
+    model.save(tmp_path / "out" / "model")
+    (tmp_path / "out" / "report.html").write_text("")
+    for path in (tmp_path / "out" / "model", tmp_path / "out", str(tmp_path / "out")):
+        assert TableModel.load(path).schema == model.schema
+    # A model that happens to contain a folder of that name
+    model.save(tmp_path / "plain")
+    (tmp_path / "plain" / "model").mkdir()
+    assert TableModel.load(tmp_path / "plain").schema == model.schema
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ModelError, match=r"empty is not a model folder: it lacks mod"):
+        TableModel.load(tmp_path / "empty")
 
 
 def test_schema_and_regressor_must_fit(build, untrained):

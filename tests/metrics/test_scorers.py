@@ -23,14 +23,14 @@ from betanll.metrics import (
     NegCoverageErrorScorer,
     NegIntervalScoreScorer,
     coverage_scorer,
+    log_likelihood_scorer,
     neg_coverage_error_scorer,
     neg_crps_scorer,
     neg_interval_score_scorer,
-    neg_log_likelihood_scorer,
 )
 
 SCORERS = {
-    "log_likelihood": neg_log_likelihood_scorer,
+    "log_likelihood": log_likelihood_scorer,
     "crps": neg_crps_scorer,
     "coverage": coverage_scorer,
     "coverage_error": neg_coverage_error_scorer,
@@ -134,7 +134,7 @@ def test_return_std_becomes_a_normal(data):
         model.fit(X, y)
         predictive = Normal(*model.predict(X, return_std=True))
         expected = metrics.log_likelihood(predictive, y)
-        assert neg_log_likelihood_scorer(model, X, y) == expected
+        assert log_likelihood_scorer(model, X, y) == expected
         expected = metrics.interval_coverage(predictive.interval(0.9), y)
         assert coverage_scorer(model, X, y) == expected
 
@@ -219,7 +219,7 @@ def test_several_outputs(data):
     model = Constant(3.0).fit(X, both)
     predictive = model.predict_dist(X)
     expected = metrics.log_likelihood(predictive, both)
-    assert neg_log_likelihood_scorer(model, X, both) == expected
+    assert log_likelihood_scorer(model, X, both) == expected
     expected = metrics.interval_coverage(predictive.interval(0.9), both)
     assert coverage_scorer(model, X, both) == expected
     with pytest.raises(ValueError, match="shape of the distribution"):
@@ -264,7 +264,7 @@ def test_scorers_survive_pickling_and_say_what_they_are():
     for scorer in (*SCORERS.values(), CoverageScorer(0.5)):
         assert pickle.loads(pickle.dumps(scorer)) == scorer
         assert copy.deepcopy(scorer) == scorer
-    assert repr(neg_log_likelihood_scorer) == "NegLogLikelihoodScorer()"
+    assert repr(log_likelihood_scorer) == "LogLikelihoodScorer()"
     assert repr(NegIntervalScoreScorer(0.5)) == "NegIntervalScoreScorer(coverage=0.5)"
     assert CoverageScorer(0.5) != CoverageScorer(0.9)
     assert CoverageScorer() != NegCoverageErrorScorer()

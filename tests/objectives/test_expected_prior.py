@@ -17,7 +17,7 @@ from betanll.objectives._expected_prior import (
 )
 from betanll.objectives._mixture_prior import mean_log_prior
 
-N_TARGETS, N_SAMPLES, N_COMPONENTS, N = 6, 5, 7, 11
+N_TARGETS, N_SAMPLES, N_COMPONENTS, N = 6, 5, 13, 11
 
 
 @pytest.fixture
@@ -77,6 +77,15 @@ def test_groups_have_the_value_and_gradients_of_the_whole(
         strict=True,
     ):
         np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)
+
+
+def test_the_smallest_values_are_normal_numbers(getkey):
+    # Below them a processor may round to zero, and the logarithm is infinite.
+    rate = jnp.full((1, 3), np.finfo(np.float32).max)
+    values = jnp.exp(_log_values(50, getkey(), jnp.full((1, 3), 1.001), rate))
+    assert values.shape == (1, 50, 3)
+    tiny = np.finfo(np.float32).tiny
+    assert tiny <= float(values.min()) < 2 * tiny
 
 
 def test_groups_are_the_largest_that_divide_the_targets():

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from betanll import losses, objectives
-from betanll.nets import MLP
-from betanll.objectives import OBJECTIVES, BetaNLL, Faithful, get
-from betanll.objectives._base import at
+from betanll.networks import MLP
+from betanll.objectives import OBJECTIVES, BetaNLL, Faithful, get, value_at
 
 N_TARGETS, N = 3, 11
 
@@ -28,12 +27,31 @@ def test_names_match_the_registry(objective):
 
 
 def test_unknown_name_lists_the_known_ones():
-    with pytest.raises(ValueError, match=r"mse, nll, beta-nll.*got 'gauss'"):
+    with pytest.raises(
+        ValueError, match=r"mse, fixed-variance, nll, beta-nll.*got 'gauss'"
+    ):
         get("gauss")
 
 
 def test_head_sizes_add_up(objective):
     assert sum(objective.head_sizes(N_TARGETS)) == objective.n_parameters * N_TARGETS
+
+
+def test_heads_that_are_initialised_together():
+    # Several heads in one layer start smaller: Xavier divides by inputs plus outputs.
+    together = {
+        "student-t": (9,),
+        "vbem": (9, 144 * 3),
+        **dict.fromkeys(("vbem-star", "xvamp", "xvamp-star"), (9, 100 * 3)),
+    }
+    for name in OBJECTIVES:
+        separate = (3,) * get(name).n_parameters
+        assert get(name).head_sizes(3) == together.get(name, separate)
+
+
+def test_losses_without_a_likelihood_are_averaged_over_targets():
+    expected = dict.fromkeys(OBJECTIVES, "sum") | {"mse": "mean", "mm": "mean"}
+    assert {name: get(name).reduction for name in OBJECTIVES} == expected
 
 
 def test_zero_outputs_mean_a_standard_prediction(objective):
@@ -118,7 +136,7 @@ def test_shared_trunk_is_faithful_only_with_detached_features(getkey):
 
 def test_beta_schedule_is_linear_in_progress(getkey):
     objective = BetaNLL(beta=(1.0, 0.2))
-    assert float(at(objective.beta, jnp.float32(0.25))) == pytest.approx(0.8)
+    assert float(value_at(objective.beta, jnp.float32(0.25))) == pytest.approx(0.8)
     parameters = objective.parameters(raw_outputs(objective, getkey()))
     target = jnp.ones((N_TARGETS, N))
     np.testing.assert_allclose(
@@ -136,7 +154,9 @@ def test_all_betas_share_a_tree_structure():
     assert jax.tree.structure(BetaNLL(max_variance=100.0)) not in structures
 
 
-@pytest.mark.parametrize("beta", [-0.1, float("nan"), (0.5,), (1.0, float("inf"))])
+@pytest.mark.parametrize(
+    "beta", [-0.1, float("nan"), "0.5", True, (0.5,), (1.0, float("inf")), (1.0, "0")]
+)
 def test_bad_beta_is_refused(beta):
     with pytest.raises(ValueError, match="beta must be"):
         BetaNLL(beta=beta)
@@ -170,15 +190,21 @@ def test_classes_and_undecorated_classes():
         get(Undecorated())
 
 
-@pytest.mark.parametrize("ceiling", [-1.0, 0.5, float("nan")])
+@pytest.mark.parametrize("ceiling", [-1.0, 0.5, float("nan"), "1000", None])
 def test_bad_ceilings_are_refused(ceiling):
-    with pytest.raises(ValueError, match="max_variance must exceed"):
+    with pytest.raises(ValueError, match=f"max_variance must .* got {ceiling!r}"):
         BetaNLL(max_variance=ceiling)
+
+
+def test_the_largest_variance_may_be_a_large_whole_number():
+    raw = jnp.zeros((1, 2)), jnp.full((1, 2), 1e20)
+    _, variance = BetaNLL(max_variance=10**12).parameters(raw)
+    assert variance.tolist() == [[jnp.float32(1e12)] * 2]
 
 
 def test_traced_fields_of_ones_own_share_a_compilation():
     # Also in a module whose annotations are not strings, like this one.
-    @objectives.objective
+    @objectives.objective(None)
     class Weighted(objectives.MSE):
         factor: objectives.Schedule = objectives.traced(default=1.0)
 
@@ -187,16 +213,21 @@ def test_traced_fields_of_ones_own_share_a_compilation():
 
 
 def test_an_objective_of_ones_own_takes_a_few_lines(getkey):
-    @objectives.objective
+    @objectives.objective(None)
     class Laplace(objectives.FixedVariance):
-        name = "laplace"
-
         def loss(self, parameters, target, progress):
             (mean,) = parameters
             return jnp.abs(target - mean)
 
-    from betanll.training import Adam, fit
+    from betanll.training import fit, optimizer
 
     x = np.linspace(-1, 1, 64)[:, None]
-    result = fit(MLP(1, (8,)), Laplace(), x, x, optimizer=Adam(0.02), max_epochs=200)
+    result = fit(
+        MLP(1, (8,)),
+        Laplace(),
+        x,
+        x,
+        optimizer=optimizer(learning_rate=0.02),
+        max_epochs=200,
+    )
     assert np.abs(result.predict(x).mean - x).mean() < 0.1

@@ -82,6 +82,16 @@ def test_vbem_grid_is_the_full_product(getkey, monkeypatch):
         np.testing.assert_allclose(sorted(set(column)), grid, atol=1e-4)
 
 
+@pytest.mark.parametrize("objective", [VBEM(), XVAMP()], ids=lambda o: o.name)
+def test_predictions_need_no_logits(objective, getkey):
+    raw = jax.random.normal(getkey(), (objective.n_parameters, 1, 5))
+    needed = objective.parameters(raw)[: objective.n_predictive]
+    mean, shape, rate = (np.asarray(part, float) for part in needed)
+    predictive = objective.predictive(needed)
+    np.testing.assert_allclose(predictive.mean, mean, rtol=1e-6)
+    np.testing.assert_allclose(predictive.variance, rate / (shape - 1), rtol=1e-6)
+
+
 def test_vbem_star_starts_inside_its_range(getkey):
     state = VBEM(trainable=True).init_state(jnp.zeros((2, 5)), 3, key=getkey())
     assert state.shape == (2, 3, 100)

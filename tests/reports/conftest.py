@@ -30,10 +30,13 @@ def make_report():
             "target": target,
             "predictive": predictive,
             "interval": predictive.interval(0.9),
-            "scores": {
-                "This model": evaluate(predictive, target),
-                "Guess the average": evaluate(baseline, target),
-            },
+            "scores": [
+                {
+                    "This model": evaluate(predictive[:, i], target[:, i]),
+                    "Guess the average": evaluate(baseline[:, i], target[:, i]),
+                }
+                for i in range(d)
+            ],
             "findings": [
                 Finding("good", "Predictions are far better than guessing."),
                 Finding("note", "Intervals are a little too wide."),

@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 
 from betanll.distributions import Mixture, Normal, StudentT
 from betanll.reports import Finding, Panel, render_report, sine_figure
+from betanll.reports.style import format_number
 
 VOID = {"meta", "link", "br", "hr", "img"}
 
@@ -107,7 +108,7 @@ def test_texts_of_the_user_are_escaped(make_report):
     report = make_report(
         title=evil,
         target_names=[evil],
-        scores={evil: next(iter(make_report().scores.values()))},
+        scores={evil: next(iter(make_report().scores[0].values()))},
         findings=[Finding("note", evil)],
         sample_fractions={evil: 0.5},
         configuration={evil: evil},
@@ -122,13 +123,28 @@ def test_texts_of_the_user_are_escaped(make_report):
 
 
 def test_sections_of_targets_are_limited(make_report):
-    document = Document(render_report(make_report(d=8, n=50, history={})))
+    html = render_report(make_report(d=8, n=50, history={}))
+    document = Document(html)
     assert "Figures are shown for the first 6 of 8 targets" in document.text
     assert len(document.all("figure")) == 6 * 5
-    # the table has them all
-    assert document.text.count("target 7") == 1
+    # the overview and the scores have them all
+    assert '<th scope="row">target 7</th>' in html
+    assert "<h3>target 7</h3>" in html
     names = [attrs["aria-label"] for attrs in document.all("svg")]
     assert len(set(names)) == len(names)
+
+
+def test_each_target_is_scored_in_its_own_unit(make_report):
+    report = make_report(d=2, n=60, target_names=["grams", "mm"], history={})
+    html = render_report(report)
+    document = Document(html)
+    for name in report.target_names:
+        assert f'aria-label="Scores of the models, {name}"' in html
+    for scores in report.scores:
+        assert format_number(scores["This model"].rmse) in document.text
+    assert document.text.count("★ best:") >= 4
+    # one target needs no headings
+    assert "Scores of the models," not in render_report(make_report(n=60, history={}))
 
 
 def test_adjusted_intervals_are_told(make_report):
@@ -189,7 +205,7 @@ def test_constant_targets(make_report, value):
 @pytest.mark.parametrize("n", [1, 2])
 def test_few_rows(make_report, n):
     text = Document(render_report(make_report(n=n, d=2, history={}))).text
-    assert f"of {2 * n} 90 % intervals" in text.replace("Of", "of")
+    assert f"Of {n} 90 % intervals" in text
 
 
 def test_missing_targets(make_report):
@@ -222,7 +238,7 @@ def test_optional_parts_may_be_empty(make_report):
     assert "No training history was recorded." in document.text
     assert "Against simpler models" not in document.text
     report = make_report()
-    first = dict([next(iter(report.scores.items()))])
+    first = dict([next(iter(report.scores[0].items()))])
     text = Document(render_report(make_report(scores=first))).text
     assert "No simpler model was compared." in text
     assert "★" not in text
@@ -270,6 +286,7 @@ def test_wrong_shapes_raise(make_report):
         ({"target": report.target[:5]}, r"got \(5, 2\) and \(10, 2\)"),
         ({"interval": report.interval[..., 0]}, r"must have shape \(10, 2, 2\)"),
         ({"target_names": ["a"]}, "1 names were given for 2 targets"),
+        ({"scores": report.scores[0]}, "scores of 1 targets were given for 2"),
         (
             {"predictive": Normal(np.full((10, 2), np.nan), np.ones((10, 2)))},
             "means that are not finite",

@@ -70,11 +70,32 @@ def test_headlines_by_hand(make_report):
     assert "is off by 2." in gain.text
 
 
-def test_headlines_of_several_targets(make_report):
+def test_headlines_of_several_targets_are_of_the_worst(make_report):
     error, coverage, gain = headlines(results(make_report, d=3, is_missing=True))
     assert (error.value, error.label) == ("3", "targets")
     assert coverage.value.endswith("of 100")
     assert gain.value.endswith("smaller")
+    # One too careful, one too sure and worse than the average, one never seen.
+    target = np.tile([[1.0], [-1.0]], (100, 3))
+    target[:, 2] = np.nan
+    mean = np.zeros_like(target)
+    mean[:, 1] = 3.0
+    spread = np.tile([9.0, 0.01, 1.0], (200, 1))
+    predictive = Normal(mean, spread)
+    _, coverage, gain = headlines(
+        results(
+            make_report,
+            d=3,
+            n=200,
+            target=target,
+            predictive=predictive,
+            interval=predictive.interval(0.9),
+        )
+    )
+    assert coverage.value == "0 of 100"
+    assert coverage.text.startswith("For target 1, the target farthest from the aim.")
+    assert gain.value == "3.162 times larger"  # the root of (16 + 4) / 2
+    assert gain.text.startswith("For target 1, the worst of the targets.")
 
 
 def test_headlines_without_variation_or_values(make_report):

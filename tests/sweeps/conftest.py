@@ -11,19 +11,22 @@ from pathlib import Path
 import pytest
 
 from betanll.sweeps import Store, Task
-from betanll.sweeps._probes import count
+
+# Workers find probes as they find tasks of any package.
+sys.path.append(str(Path(__file__).parent))
+import sweep_probes
 
 # Runs visits in a store, as a script that can be killed.
 DRIVER = """
 import sys
 from pathlib import Path
 from betanll.sweeps import Store, Task, run_sweep
+from sweep_probes import visit
 
 if __name__ == "__main__":
     path, log, n, seconds, n_workers = sys.argv[1:]
     tasks = [
-        Task.of("betanll.sweeps._probes:visit", log=log, number=i,
-                seconds=float(seconds))
+        Task.of(visit, log=log, number=i, seconds=float(seconds))
         for i in range(int(n))
     ]
     with Store(Path(path)) as store:
@@ -49,7 +52,7 @@ def probe(log):
     """A function of the name and the settings of a probe that describes it."""
 
     def describe(name, number=0, **settings):
-        function = f"betanll.sweeps._probes:{name}"
+        function = getattr(sweep_probes, name)
         return Task.of(function, log=str(log), number=number, **settings)
 
     return describe
@@ -58,7 +61,7 @@ def probe(log):
 @pytest.fixture
 def counted(log):
     """A function that returns how often each probe was started."""
-    return lambda: count(log)
+    return lambda: sweep_probes.count(log)
 
 
 def wait_for(condition, seconds=60.0):
@@ -77,6 +80,7 @@ def until():
 
 @contextlib.contextmanager
 def running(*arguments, **options):
+    folders = [str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]
     # A session of its own: signals to the group do not reach the tests, and whoever
     # is left over can be found.
     process = subprocess.Popen(
@@ -85,6 +89,7 @@ def running(*arguments, **options):
         text=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, folders))},
         **options,
     )
     try:

@@ -2,17 +2,20 @@
 
 import contextlib
 import os
+import re
 import signal
+import sys
 import threading
 from collections import Counter
 from pathlib import Path
 
 import pytest
+import sweep_probes
 
-from betanll.experiments import Method
-from betanll.experiments._uci import uci_tasks
 from betanll.sweeps import Store, Task, run_sweep
 from betanll.sweeps._run import MAX_ATTEMPTS
+from betanll_paper.published import Method
+from betanll_paper.uci.protocol import uci_tasks
 
 pytest.importorskip("distributed")
 
@@ -39,13 +42,13 @@ def test_results_are_stored_and_not_computed_again(store, probe, counted):
 
 
 def test_nothing_to_do_starts_nothing(store, probe, monkeypatch):
-    monkeypatch.setattr("betanll.sweeps._run._client", None)
+    monkeypatch.setattr("betanll.sweeps._run.connected", None)
     assert run_sweep([], store)[:4] == (0, 0, 0, 0)
 
 
 def test_failures_do_not_stop_the_rest(store, probe, counted):
     bad = [probe("fail", 10), probe("leave", 11), probe("garble", 0)]
-    bad += [probe("garble", 12), Task.of("betanll.nowhere:nothing")]
+    bad += [probe("garble", 12)]
     good = [probe("visit", i) for i in range(1, 4)]
     report = run_sweep([*bad, *good], store, n_workers=1)
     assert report[:4] == (3, 0, MAX_ATTEMPTS * len(bad), len(bad))
@@ -53,7 +56,7 @@ def test_failures_do_not_stop_the_rest(store, probe, counted):
     assert store.n_failures() == {task.key: MAX_ATTEMPTS for task in bad}
     texts = {task.key: text for task, text in store.failures()}
     faults = ["ZeroDivisionError: probe 10 fails", "SystemExit: 11"]
-    faults += ["not a list of rows: None", "complex is not JSON", "betanll.nowhere"]
+    faults += ["not a list of rows: None", "complex is not JSON"]
     for task, fault in zip(bad, faults, strict=True):
         assert fault in texts[task.key]
         assert texts[task.key].startswith("Traceback")
@@ -78,7 +81,7 @@ def test_settings_of_xla_are_the_workers_alone(store, monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     before = dict(os.environ)
     names = "NPROC XLA_FLAGS OMP_NUM_THREADS JAX_PLATFORMS JAX_COMPILATION_CACHE_DIR"
-    task = Task.of("betanll.sweeps._probes:environment", names=names)
+    task = Task.of(sweep_probes.environment, names=names)
     run_sweep([task], store, n_workers=1)
     assert dict(os.environ) == before
     (row,) = store.rows([task])
@@ -94,9 +97,7 @@ def test_settings_of_xla_are_the_workers_alone(store, monkeypatch):
 def test_workers_keep_the_memory_of_arrays_that_come_and_go(store):
     resource = pytest.importorskip("resource")
     n_blocks, n_bytes = 100, 4 * 2**20
-    task = Task.of(
-        "betanll.sweeps._probes:page_faults", n_blocks=n_blocks, n_bytes=n_bytes
-    )
+    task = Task.of(sweep_probes.page_faults, n_blocks=n_blocks, n_bytes=n_bytes)
     run_sweep([task], store, n_workers=1)
     (row,) = store.rows([task])
     # Taken from the system, each block would have as many pages as it has.
@@ -104,9 +105,55 @@ def test_workers_keep_the_memory_of_arrays_that_come_and_go(store):
 
 
 def test_a_task_may_start_a_process(store):
-    task = Task.of("betanll.sweeps._probes:delegate", number=9.0)
+    task = Task.of(sweep_probes.delegate, number=9.0)
     assert run_sweep([task], store, n_workers=1).n_done == 1
     assert store.rows([task]) == [{"root": 3.0}]
+
+
+@pytest.fixture
+def plugin(tmp_path, monkeypatch):
+    """A function of a name and a text that writes a module and returns its name."""
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def write(name, text):
+        (tmp_path / f"{name}.py").write_text(text)
+        return name
+
+    yield write
+    for name in [name for name in sys.modules if name.startswith("plugin_")]:
+        del sys.modules[name]
+
+
+def test_plugins_are_imported_before_tasks_run(store, plugin):
+    name = plugin("plugin_good", 'import os\nos.environ["PLUGGED"] = "in"\n')
+    before = os.environ.pop("PLUGGED", None)
+    task = Task.of(sweep_probes.environment, names="PLUGGED")
+    try:
+        run_sweep([task], store, n_workers=1, plugins=[name])
+        assert os.environ.pop("PLUGGED") == "in"
+    finally:
+        assert before is None
+    assert store.rows([task]) == [{"PLUGGED": "in"}]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "reason"),
+    [
+        ("plugin_missing", None, "No module named 'plugin_missing'"),
+        ("plugin_broken", "1 / 0", "ZeroDivisionError: division by zero"),
+        ("plugin_wrong", "if", "SyntaxError: invalid syntax"),
+    ],
+)
+def test_plugins_that_cannot_be_imported_stop_the_sweep(
+    store, probe, plugin, name, text, reason
+):
+    if text is not None:
+        plugin(name, text)
+    pattern = f"the plug-in '{re.escape(name)}' cannot be imported: {reason}"
+    with pytest.raises(ImportError, match=pattern) as caught:
+        run_sweep(visits(probe, 1), store, plugins=[name])
+    assert "\n" not in str(caught.value)
+    assert store.n_failures() == {}
 
 
 def test_a_poison_task_that_kills_its_worker(store, probe, counted):
@@ -127,7 +174,10 @@ def test_many_poison_tasks_among_good_ones(store, probe, counted):
         tasks.append(probe("die", 100 + i, n_deaths=99, seconds=0.1))
         tasks += [probe("visit", 10 * i + k, seconds=0.2) for k in range(3)]
     report = run_sweep(tasks, store, n_workers=2)
-    assert (report.n_done, report.n_given_up) == (12, 4)
+    # Tasks that were behind a poison on its worker are not charged for it.
+    assert report[:4] == (12, 0, 12, 4)
+    poison = [task for task in tasks if task.function == "sweep_probes:die"]
+    assert store.n_failures() == {task.key: 3 for task in poison}
     assert all(n == 3 for number, n in counted().items() if number >= 100)
 
 
@@ -141,29 +191,56 @@ def test_a_worker_that_dies_is_replaced_and_its_task_done(store, probe, counted)
 
 
 @pytest.mark.cluster
-def test_a_worker_that_is_killed_from_outside(store, probe, counted, until, session):
-    tasks = visits(probe, 12, seconds=0.3)
+def test_a_worker_that_is_killed_from_outside(store, probe, counted, log, until):
+    tasks = [*visits(probe, 4), probe("hold", 50), *visits(probe, 8)[4:]]
+    held = Path(f"{log}.held")
 
     def kill():
-        until(lambda: len(counted()) >= 3)
-        kill_one_worker()
+        pid = int(until(lambda: held.exists() and held.read_text()))
+        with Store(store.path) as mine:  # by then the other worker has done the rest
+            until(lambda: len(mine.done()) == 8)
+        os.kill(pid, signal.SIGKILL)
 
     killer = threading.Thread(target=kill)
     killer.start()
     report = run_sweep(tasks, store, n_workers=2)
     killer.join()
-    assert report[:4] == (12, 0, 1, 0)
-    assert sum(counted().values()) == 13
+    # Only the task that the worker had begun is charged, and done again.
+    assert report[:4] == (9, 0, 1, 0)
+    assert counted() == {50: 2, **dict.fromkeys(range(8), 1)}
+    assert store.n_failures() == {tasks[4].key: 1}
     assert store.rows(tasks) == expected(tasks)
 
 
-def kill_one_worker():
-    worker = next(
+@pytest.mark.cluster
+def test_a_task_that_was_not_begun_is_not_charged(store, probe, counted, session):
+    """Dask blames it all the same."""
+    tasks = visits(probe, 2)
+    real, killers = store.add_result, []
+
+    def add_result(*arguments, **options):
+        # The worker is idle and gets its next task when we return: it cannot begin it.
+        real(*arguments, **options)
+        if not killers:
+            (worker,) = workers()
+            os.kill(worker, signal.SIGSTOP)
+            killers.append(threading.Timer(2, os.kill, (worker, signal.SIGKILL)))
+            killers[0].start()
+
+    store.add_result = add_result
+    assert run_sweep(tasks, store, n_workers=1)[:4] == (2, 0, 0, 0)
+    killers[0].join()
+    assert counted() == {0: 1, 1: 1}
+    assert store.n_failures() == {}
+
+
+def workers():
+    """Return the worker processes of this one."""
+    return [
         int(pid)
         for pid in children(os.getpid())
         if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()
-    )
-    os.kill(worker, signal.SIGKILL)
+    ]
 
 
 def children(pid):
@@ -267,7 +344,7 @@ def test_a_killed_worker_does_not_change_bits(
         def kill():
             with Store(other.path) as mine:
                 until(lambda: len(mine.done()) >= 2)
-            kill_one_worker()
+            os.kill(workers()[0], signal.SIGKILL)
 
         killer = threading.Thread(target=kill)
         killer.start()

@@ -1,14 +1,16 @@
 import contextlib
-import csv
 import hashlib
+import json
 import math
+import re
 import sqlite3
 
 import pytest
 
 from betanll.sweeps import Store, StoreError, Task
+from betanll.sweeps._task import echo
 
-TASKS = [Task.of("betanll.sweeps._task:echo", number=i) for i in range(5)]
+TASKS = [Task.of(echo, number=i) for i in range(5)]
 
 
 def fill(store, tasks=TASKS):
@@ -20,7 +22,7 @@ def test_results_come_back_in_the_order_of_the_tasks(store):
     fill(store)
     rows = store.rows([TASKS[3], TASKS[1]])
     assert rows == [{"number": i, "root": math.sqrt(i)} for i in (3, 1)]
-    assert store.rows([Task.of("betanll.sweeps._task:echo", number=9)]) == []
+    assert store.rows([Task.of(echo, number=9)]) == []
     assert store.done() == {task.key for task in TASKS}
 
 
@@ -63,52 +65,155 @@ def test_failures_are_counted_and_forgotten(store):
     assert store.n_failures() == {}
 
 
-def test_export_and_import_move_a_run(store, tmp_path):
+def test_what_cannot_be_read_back_is_not_stored(store):
+    for value in (10**400, "\ud800", object(), {1: 2}):
+        with pytest.raises((ValueError, TypeError)):
+            store.add_result(TASKS[0], [{"value": value}], seconds=0.0)
+    with pytest.raises(ValueError, match="duration"):
+        store.add_result(TASKS[0], [], seconds=math.nan)
+    assert store.done() == set()
+    # What went wrong is told, whatever it says.
+    store.add_failure(TASKS[0], "no file \udcff")
+    assert store.failures() == [(TASKS[0], "no file \\udcff")]
+
+
+def old_store(path):
+    """Make a store as it was before there were checksums."""
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.executescript(
+            """
+            pragma application_id = 0x62657461;
+            pragma journal_mode = wal;
+            create table results (key text primary key, task text not null,
+                                  rows text not null, seconds real not null);
+            create table failures (key text not null, task text not null,
+                                   traceback text not null);
+            """
+        )
+        for i, task in enumerate(TASKS):
+            values = (task.key, task.to_json(), json.dumps([{"number": i}]), i / 7)
+            connection.execute("insert into results values (?, ?, ?, ?)", values)
+        values = (TASKS[0].key, TASKS[0].to_json(), "once")
+        connection.execute("insert into failures values (?, ?, ?)", values)
+        connection.commit()
+
+
+def test_an_old_store_goes_on(tmp_path):
+    path = tmp_path / "store.db"
+    old_store(path)
+    for _ in range(2):
+        with Store(path) as store:
+            assert store.rows(TASKS) == [{"number": i} for i in range(5)]
+            assert store.failures() == [(TASKS[0], "once")]
+    with Store(path) as store:
+        task = Task.of(echo, number=9)
+        store.add_result(task, [{"number": 9}], seconds=0.0)
+        assert store.export_csv(tmp_path / "export.csv") == 6
+    with Store(tmp_path / "other.db") as other:
+        assert other.import_csv(tmp_path / "export.csv") == 6
+
+
+def test_an_old_store_whose_making_was_interrupted(tmp_path):
+    path = tmp_path / "store.db"
+    old_store(path)
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("drop table failures")
+    with Store(path) as store:
+        assert len(store.done()) == 5
+        assert store.n_failures() == {}
+
+
+def change(path, statement, *values):
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute(statement, values)
+        connection.commit()
+
+
+CHANGES = [
+    ("update results set rows = '[{}]' where rowid = 3", ()),
+    ("update results set seconds = 0.5 where rowid = 3", ()),
+    ("update results set seconds = 'x' where rowid = 3", ()),
+    ("update results set key = 'x' where rowid = 3", ()),
+    ("update results set task = ? where rowid = 3", (TASKS[4].to_json(),)),
+    ("update results set checksum = 7 where rowid = 3", ()),
+    ("update results set rows = x'ff00' where rowid = 3", ()),
+    ("update results set rows = cast(x'ff' as text) where rowid = 3", ()),
+    ("update failures set traceback = 'twice'", ()),
+    ("update failures set key = 'x'", ()),
+    ("update failures set task = 5", ()),
+    ("alter table results rename column rows to lines", ()),
+]
+ANOTHER_SCHEMA = [
+    ("alter table results add column more text", ()),
+    ("alter table failures drop column traceback", ()),
+]
+
+
+@pytest.mark.parametrize(("statement", "values"), CHANGES)
+def test_changed_results_are_noticed(store, tmp_path, statement, values):
     fill(store)
-    path = tmp_path / "deep" / "export.csv"
-    assert store.export_csv(path) == len(TASKS)
-    with Store(tmp_path / "elsewhere.db") as other:
-        other.add_result(TASKS[0], [{"mine": 1}], seconds=0.0)
-        assert other.import_csv(path) == len(TASKS) - 1
-        assert other.import_csv(path) == 0
-        assert other.rows(TASKS[:1]) == [{"mine": 1}]
-        assert other.rows(TASKS[1:]) == store.rows(TASKS[1:])
-    with Store(tmp_path / "third.db") as third:
-        third.import_csv(path)
-        third.export_csv(tmp_path / "again.csv")
-    assert (tmp_path / "again.csv").read_bytes() == path.read_bytes()
-
-
-def test_an_empty_store_moves_as_well(store, tmp_path):
-    assert store.export_csv(tmp_path / "none.csv") == 0
-    assert store.import_csv(tmp_path / "none.csv") == 0
+    store.add_failure(TASKS[0], "once")
+    before = dict(zip(TASKS, [[row] for row in store.rows(TASKS)], strict=True))
+    change(store.path, statement, *values)
+    # When the file is opened,
+    with pytest.raises(StoreError, match=r"store\.db") as caught:
+        Store(store.path)
+    assert "\n" not in str(caught.value)
+    # and by whoever has it open already.
+    refusals = 0
+    for task in TASKS:
+        try:
+            assert store.rows([task]) in (before[task], [])
+        except StoreError:
+            refusals += 1
+    for read in (store.failures, lambda: store.export_csv(tmp_path / "out.csv")):
+        try:
+            read()
+        except StoreError:
+            refusals += 1
+    assert refusals
+    assert not (tmp_path / "out.csv").exists() or "failures" in statement
 
 
 @pytest.mark.parametrize(
-    "damage",
+    ("statement", "values"),
     [
-        lambda content: b"",
-        lambda content: b"a,b\n1,2\n",
-        lambda content: content[:-40],
-        lambda content: content.replace(b"seconds\r\n", b"seconds\r\n1,2\r\n"),
-        lambda content: content + b"{},[],0.1\r\n",
-        lambda content: content + b'"{""function"":""f"",""settings"":{}}",5,0.1\r\n',
-        lambda content: content + b'"{""function"":""f"",""settings"":{}}",[],x\r\n',
-        lambda content: content + b"\xff\xfe",
-        lambda content: content + b'"open',
-        lambda content: bytes(range(256)),
+        *(
+            ("update results set rows = ? where rowid = 3", (rows,))
+            for rows in ("[null]", "[[1]]", "[" * 100_000, f'[{{"a": {10**400}}}]')
+        ),
+        ("update results set task = '{}' where rowid = 3", ()),
+        *CHANGES[2:5],
+        CHANGES[7],
+        *CHANGES[9:],
+        *ANOTHER_SCHEMA,
     ],
 )
-def test_a_damaged_export_adds_nothing(store, tmp_path, damage):
-    fill(store)
-    path = tmp_path / "export.csv"
-    store.export_csv(path)
-    path.write_bytes(damage(path.read_bytes()))
-    with Store(tmp_path / "other.db") as other:
-        with pytest.raises(StoreError, match=r"damaged|not an export") as caught:
-            other.import_csv(path)
+def test_a_damaged_old_store_stays_as_it_is(tmp_path, statement, values):
+    path = tmp_path / "store.db"
+    old_store(path)
+    change(path, statement, *values)
+    for _ in range(2):
+        with pytest.raises(StoreError, match=r"store\.db") as caught:
+            Store(path)
         assert "\n" not in str(caught.value)
-        assert other.done() == set()
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        columns = connection.execute("pragma table_info(results)").fetchall()
+    assert "checksum" not in [column[1] for column in columns]
+
+
+def test_damaged_rows_can_be_removed_as_the_message_says(store):
+    fill(store)
+    change(store.path, "update results set rows = '[{}]' where rowid in (2, 4)")
+    change(store.path, "update results set task = cast(x'ff' as text) where rowid = 5")
+    with pytest.raises(StoreError, match=r"3 in all, first row 2: its") as error:
+        Store(store.path)
+    command = re.search(r": sqlite3 (\S+) '(.*)'$", str(error.value))
+    assert command[1] == str(store.path)
+    change(store.path, command[2])
+    with Store(store.path) as mended:
+        assert mended.done() == {TASKS[0].key, TASKS[2].key}
+        assert len(mended.rows(TASKS)) == 2
 
 
 def foreign_database(path):
@@ -120,7 +225,7 @@ def foreign_database(path):
 def truncated_store(path):
     with Store(path) as store:
         for i in range(300):
-            task = Task.of("betanll.sweeps._task:echo", number=i)
+            task = Task.of(echo, number=i)
             store.add_result(task, [{"text": "x" * 100}], seconds=0.0)
     path.write_bytes(path.read_bytes()[:-9000])
 
@@ -189,26 +294,3 @@ def test_a_full_disk_is_one_clear_error(store):
     store._connection.execute("pragma max_page_count = 1000000")
     fill(store)
     assert len(store.rows(TASKS)) == len(TASKS)
-
-
-def test_an_import_leaves_the_csv_module_as_it_was(store, tmp_path):
-    """Its limit is one for the process; other readers rely on it."""
-    before = csv.field_size_limit()
-    store.add_result(TASKS[0], [{"text": "x" * (2 * before)}], seconds=0.0)
-    store.export_csv(tmp_path / "export.csv")
-    with Store(tmp_path / "other.db") as other:
-        assert other.import_csv(tmp_path / "export.csv") == 1
-    assert csv.field_size_limit() == before
-
-
-def test_an_import_to_a_full_disk_adds_nothing(store, tmp_path):
-    for task in TASKS:
-        store.add_result(task, [{"text": "x" * 100_000}], seconds=0.0)
-    store.export_csv(tmp_path / "export.csv")
-    with Store(tmp_path / "other.db") as other:
-        other._connection.execute("pragma max_page_count = 60")
-        with pytest.raises(OSError, match="is full"):
-            other.import_csv(tmp_path / "export.csv")
-        assert other.done() == set()
-        other._connection.execute("pragma max_page_count = 1000000")
-        assert other.import_csv(tmp_path / "export.csv") == len(TASKS)

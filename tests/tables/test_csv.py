@@ -1,13 +1,15 @@
 """Text files: how they are written, what is read, and the sentence of each fault."""
 
 import gzip
+import os
 import re
+import socket
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from betanll.tables import TableError, open_table
+from betanll.tables import TableError, TableSchema, open_table
 
 
 @pytest.fixture
@@ -106,7 +108,7 @@ def test_decimal_commas_beside_text(write):
     frame = open_table(write(content)).read()
     assert frame["a"].tolist() == [1.5, 2.0, -1500.0]
     assert frame["b"].tolist() == ["x 1,5", "y", "z"]
-    assert frame["c"].tolist() == ["0.5", "abc", "2"]
+    assert frame["c"].tolist() == [0.5, "abc", "2"]
     # With points in other cells, a comma is not taken for a decimal mark.
     frame = open_table(write("a;b\n1,234;0.5\n2,345;1.5\n")).read()
     assert frame["a"].tolist() == ["1,234", "2,345"]
@@ -258,9 +260,72 @@ def test_faults_of_the_path(tmp_path, write):
     for name in ("data.xlsx", "data", "data.parquet.gz", "data.gz"):
         with pytest.raises(TableError, match=f"^{name}: the name must end in .csv, "):
             open_table(write("a,b\n1,2\n", name))
-    for wrong in ("::", "", '"', "\n"):
-        with pytest.raises(TableError, match="delimiter must be one character, got"):
+    for wrong in ("::", "", '"', "\n", "\0", "é", "\ud800"):
+        with pytest.raises(TableError, match="must be one ASCII character, got"):
             open_table(write("a,b\n1,2\n"), delimiter=wrong)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no such files")
+@pytest.mark.parametrize("extension", [".csv", ".csv.gz", ".parquet"])
+def test_what_is_not_a_file(tmp_path, extension, monkeypatch):
+    pipe, link = tmp_path / f"pipe{extension}", tmp_path / f"link{extension}"
+    os.mkfifo(pipe)
+    with pytest.raises(TableError, match=r"is a pipe, not a file: write the table to"):
+        open_table(pipe)
+    link.symlink_to("/dev/zero")
+    with pytest.raises(TableError, match="is a device, not a file"):
+        open_table(link)
+    with socket.socket(socket.AF_UNIX) as server:
+        link.unlink()
+        monkeypatch.chdir(tmp_path)  # the address of a socket must be short
+        server.bind(link.name)
+        with pytest.raises(TableError, match="is a socket, not a file"):
+            open_table(link)
+    link.unlink()
+    link.symlink_to(link)
+    with pytest.raises(TableError, match=r"cannot be opened: .*symbolic links"):
+        open_table(link)
+
+
+@pytest.mark.parametrize(
+    "name", ["~nouser/x.csv", "x" * 300 + ".csv", "file.csv/x.csv", "a\0b.csv"]
+)
+def test_paths_that_name_no_file(write, tmp_path, name):
+    write("a,b\n1,2\n", "file.csv")
+    with pytest.raises(TableError, match=r"no such file|cannot be"):
+        open_table(tmp_path / name)
+
+
+def test_messages_are_short_and_printable(write):
+    for content in (
+        f"{'x' * 60_000},{'x' * 60_000}\n1,2\n",
+        "a\x1b[31mb,a\x1b[31mb\n1,2\n",
+        f"{','.join('y' * i for i in range(1, 99))},y\n{'1,' * 98}1\n",
+    ):
+        with pytest.raises(TableError, match="is shared by columns") as caught:
+            open_table(write(content))
+        assert len(str(caught.value)) <= 300
+        assert str(caught.value).isprintable()
+        assert str(caught.value).startswith("data.csv: the name ")
+
+
+@pytest.mark.parametrize("sign", ["", "-"])
+@pytest.mark.parametrize("n", [309, 400, 5000])
+def test_whole_numbers_beyond_the_largest_float(write, monkeypatch, n, sign):
+    cell = sign + "9" * n
+    table = open_table(write("a,y\n" + f"{cell},1\n" * 3))
+    for frame in (table.read(), *table.chunks(2)):
+        with pytest.raises(TableError, match=r"column 'a', row [13]: .* not a finite"):
+            TableSchema.infer(frame, targets=["y"])
+
+    # Some versions of pandas cannot read them at all.
+    def fail(self, nrows=None):
+        raise OverflowError("int too large to convert to float")
+
+    monkeypatch.setattr("pandas.io.parsers.readers.TextFileReader.read", fail)
+    for read in (table.read, lambda: list(table.chunks(2))):
+        with pytest.raises(TableError, match=r"^data.csv: column 'a', row 1: .* not a"):
+            read()
 
 
 def test_a_wrong_delimiter(write):

@@ -58,10 +58,9 @@ def test_the_same_matrix_as_from_text(write, tmp_path):
     np.testing.assert_array_equal(schema.encode(parquet.read()), expected)
     pieces = [schema.encode(chunk) for chunk in parquet.chunks(7)]
     np.testing.assert_array_equal(np.concatenate(pieces), expected)
-    # Dictionaries, narrow numbers and an index of pandas
-    narrow = FRAME.astype({"b": "category", "y": "int16"}).set_index("y")
+    # Dictionaries and narrow numbers
+    narrow = FRAME.astype({"b": "category", "y": "int16"})
     table = open_table(write(narrow))
-    assert set(table.columns) == {"a", "b", "c", "y"}
     np.testing.assert_array_equal(schema.encode(table.read()), expected)
     np.testing.assert_array_equal(schema.target_values(table.read())[:, 0], FRAME["y"])
 
@@ -108,17 +107,17 @@ def test_faults(write, tmp_path):
     path = write(FRAME)
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(
-        TableError, match=r"data.parquet: the file is broken or no Parq"
+        TableError, match=r"data.parquet: the file is broken or not Parq"
     ):
         open_table(path)
     path.write_bytes(b"a,b\n1,2\n")
     with pytest.raises(
-        TableError, match=r"data.parquet: the file is broken or no Parq"
+        TableError, match=r"data.parquet: the file is broken or not Parq"
     ):
         open_table(path)
     path.write_bytes(b"")
     with pytest.raises(
-        TableError, match=r"data.parquet: the file is broken or no Parq"
+        TableError, match=r"data.parquet: the file is broken or not Parq"
     ):
         open_table(path)
     # The foot is whole, the data is not.
@@ -130,6 +129,81 @@ def test_faults(write, tmp_path):
     for read in (table.read, lambda: table.read(5), lambda: list(table.chunks())):
         with pytest.raises(TableError, match=r"data.parquet: the file is broken"):
             read()
+
+
+# The index of pandas
+
+
+def changed_metadata(path, change):
+    """Rewrite a file with other metadata of pandas: bytes, or None for none at all."""
+    parquet = pytest.importorskip("pyarrow.parquet")
+    table = parquet.read_table(path)
+    metadata = {**table.schema.metadata, b"pandas": change}
+    kept = {key: value for key, value in metadata.items() if value is not None}
+    parquet.write_table(table.replace_schema_metadata(kept), path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("frame", "columns", "index"),
+    [
+        (FRAME, "abcy", []),
+        (FRAME[::2], "abcy", []),  # still a range
+        (FRAME.sample(100, random_state=0), "abcy", ["__index_level_0__"]),
+        (FRAME.set_index("b"), "acy", ["b"]),
+        (FRAME.set_index(["y", "b"]), "ac", ["b", "y"]),
+        (FRAME.set_index(["b", -FRAME.index]), "acy", ["__index_level_1__", "b"]),
+        (FRAME.rename(columns={"a": "b.x"}).set_index("b"), ["b.x", "c", "y"], ["b"]),
+    ],
+)
+def test_the_index_of_pandas_is_not_a_column(write, frame, columns, index):
+    table = open_table(write(frame, row_group_size=30))
+    assert (list(table.columns), sorted(table.index)) == (list(columns), index)
+    pieces = [table.read(), table.read(nrows=50), *table.chunks(7)]
+    assert all(list(piece.columns) == list(columns) for piece in pieces)
+    assert pd.concat(pieces[2:]).index.tolist() == list(range(len(frame)))
+    np.testing.assert_array_equal(pieces[0]["c"], frame["c"])
+    # Without metadata there is no index but columns.
+    plain = open_table(changed_metadata(table.path, None))
+    assert set(plain.columns) == {*columns, *index}
+
+
+def test_nothing_but_an_index(write):
+    with pytest.raises(TableError, match=r"belong to the index .*: call reset_index()"):
+        open_table(write(FRAME[["b"]].set_index("b")))
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        *(b"", b"\xff\xfe", b"null", b"[]", b"3", b"{", b'"text"', b"[" * 100_000),
+        *(b'{"index_columns": %s}' % odd for odd in (b"null", b"3", b"{}", b'"a"')),
+        b'{"index_columns": [null, 3, {"kind": "range"}, ["a"], "nowhere"]}',
+        b'{"index_columns": %s}' % (b"9" * 5000),
+    ],
+)
+def test_damaged_metadata_of_pandas(write, metadata):
+    table = open_table(changed_metadata(write(FRAME), metadata))
+    assert table.columns == ("a", "b", "c", "y")
+    assert table.read()["y"].tolist() == FRAME["y"].tolist()
+
+
+def test_text_that_is_not_utf8(write):
+    path = write(pd.DataFrame({"a": ["größe", "länge", "x"], "y": [1, 2, 3]}))
+    path.write_bytes(path.read_bytes().replace("ö".encode(), b"\xff\xfe"))
+    table = open_table(path)
+    for read in (table.read, lambda: table.read(1), lambda: list(table.chunks(2))):
+        with pytest.raises(TableError, match=r"broken or not Parquet: .*UTF8"):
+            read()
+
+
+def test_a_tilde_in_a_path_is_a_name(write, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for user in ("~", "~nouser"):
+        (tmp_path / user).mkdir()
+        write(FRAME).rename(tmp_path / user / "data.parquet")
+        assert len(open_table(f"{user}/data.parquet").read()) == 100
 
 
 def test_repeated_names(tmp_path):

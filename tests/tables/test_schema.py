@@ -189,3 +189,18 @@ def test_target_values(infer):
     np.testing.assert_array_equal(schema.target_values(frame), expected)
     with pytest.raises(TableError, match="the table lacks the column 'y'"):
         schema.target_values(frame[["z"]])
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("n", [309, 400, 5000])
+def test_whole_numbers_beyond_the_largest_float(infer, n, sign):
+    """Also those with more digits than Python spells out."""
+    cell = sign * 10**n
+    for columns in ({"a": [1, 2, cell]}, {"a": [1, 2, 3], "y": [1, 2, cell]}):
+        with pytest.raises(TableError, match=r"row 3: .{,45} is not a finite number$"):
+            infer(**columns)
+    _, schema = infer(a=["x", "y", "z"], b=["yes", "no", "no"])
+    with pytest.raises(TableError, match=r"'b', row 1: .{,45} is neither true nor"):
+        schema.encode(pd.DataFrame({"a": [cell], "b": [cell]}))
+    with pytest.raises(TableError, match="column names must be text, got "):
+        TableSchema.infer(pd.DataFrame({"y": [1], cell: [2]}), targets=["y"])

@@ -47,7 +47,7 @@ def drawn():
 @pytest.fixture
 def exported(whitening, drawn, getkey):
     """A function that returns a module, and what its prediction is compared with."""
-    from betanll.nets import MLP
+    from betanll.networks import MLP
     from betanll.objectives import get
     from betanll.torch import RegressorModule
 

@@ -7,15 +7,10 @@ torch = pytest.importorskip("torch")
 
 from betanll import HeteroscedasticRegressor  # noqa: E402, after the skip
 from betanll.distributions import Mixture  # noqa: E402
-from betanll.nets import MLP  # noqa: E402
-from betanll.nets._mlp import ACTIVATIONS  # noqa: E402
-from betanll.objectives import (  # noqa: E402
-    OBJECTIVES,
-    BetaNLL,
-    GaussianNLL,
-    objective,
-)
-from betanll.protocols import Positions  # noqa: E402
+from betanll.networks import MLP  # noqa: E402
+from betanll.networks._mlp import ACTIVATIONS  # noqa: E402
+from betanll.objectives import OBJECTIVES, BetaNLL, GaussianNLL, objective  # noqa: E402
+from betanll.preprocessing import QuantilePositions  # noqa: E402
 from betanll.torch import RegressorModule  # noqa: E402
 from betanll.torch._export import _ACTIVATIONS  # noqa: E402
 from betanll.training import predict_parameters  # noqa: E402
@@ -135,17 +130,15 @@ def test_constant_extreme_and_missing_inputs(by_hand):
 
 
 def test_subclass_with_a_loss_of_its_own_is_exported(exported):
-    @objective
+    @objective(None)
     class Own(GaussianNLL):
-        name = "own"
-
         def loss(self, parameters, target, progress):
             return super().loss(parameters, target, progress) ** 2
 
     assert_agrees(*exported(Own()))
 
 
-# Positions among knots
+# QuantilePositions among knots
 
 
 def test_networks_with_bins_agree_with_jax(getkey, whitening, drawn):
@@ -160,7 +153,7 @@ def test_networks_with_bins_agree_with_jax(getkey, whitening, drawn):
     )
     trained, net = BetaNLL(), MLP(4, (16, 8), "silu", n_bins=5)
     members = drawn(net, trained, 2, [getkey(), getkey()])
-    positions = Positions.of_inputs(x, n_bins=5)
+    positions = QuantilePositions.of_inputs(x, n_bins=5)
     constants = whitening(2)
     del constants["input_mean"], constants["input_scale"]
     module = RegressorModule(

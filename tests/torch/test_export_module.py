@@ -10,13 +10,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from betanll.distributions import Normal  # noqa: E402
-from betanll.nets import MLP  # noqa: E402
-from betanll.objectives import (  # noqa: E402
-    MSE,
-    GaussianNLL,
-    objective,
-)
+from betanll.networks import MLP  # noqa: E402
+from betanll.objectives import MSE, GaussianNLL, Objective, objective  # noqa: E402
 
 pytestmark = pytest.mark.torch
 
@@ -143,17 +138,38 @@ def test_importing_loads_no_jax():
 # Errors
 
 
-def test_custom_objective_is_refused(by_hand):
-    @objective
-    class Own(GaussianNLL):
-        name = "own"
+def _by_numpy(self, parameters):
+    return parameters[0], np.exp(parameters[0])
 
-        def predictive(self, parameters):
-            return Normal(*parameters)
 
-    for foreign in (Own(), "nll"):
-        with pytest.raises(TypeError, match="cannot be exported"):
-            by_hand(objective=foreign)
+def _by_jax(self, raw):
+    import jax.numpy as jnp
+
+    return (jnp.tanh(raw[0]),)
+
+
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        ({"moments": Objective.moments}, "needs a method `moments`"),
+        ({"moments": _by_numpy}, "must take tensors"),
+        ({"parameters": _by_jax}, "must take tensors"),
+        ({"moments": lambda self, parameters: parameters * 3}, "must return mean and"),
+        ({"moments": lambda self, parameters: (0.0, 1.0)}, "must return mean and"),
+        (
+            {"split_outputs": lambda self, outputs: outputs},
+            "it has its own method `split_outputs`",
+        ),
+    ],
+)
+def test_objectives_that_know_no_tensors_are_refused(members, message, by_hand):
+    own = objective(None)(type("Own", (MSE,), members))
+    with pytest.raises(TypeError, match=f"Own cannot be exported: .*{message}"):
+        by_hand(objective=own)
+
+
+def test_a_name_stands_for_the_objective(by_hand):
+    assert by_hand(objective="mse").objective == MSE()
 
 
 @pytest.mark.parametrize(

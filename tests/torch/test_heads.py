@@ -62,7 +62,6 @@ def test_student_t_head_starts_at_variance_one():
     torch.testing.assert_close(rate, 0.69415 * one, rtol=0, atol=5e-6)
     torch.testing.assert_close(2 * shape, 3.388 * one, rtol=0, atol=5e-4)
     torch.testing.assert_close(rate / (shape - 1), one, rtol=1e-14, atol=0)
-    assert head._rate_offset == pytest.approx(0.0019990, abs=1e-7)
 
 
 def test_gaussian_variance_formula():
@@ -155,6 +154,22 @@ def test_leading_dimensions_are_free(shape):
 def test_limits_that_exclude_the_initial_variance_raise(low, high):
     with pytest.raises(ValueError, match=f"got {low} and {high}"):
         GaussianHead(2, 1, min_variance=low, max_variance=high)
+
+
+def test_limits_that_are_not_numbers_raise():
+    with pytest.raises(ValueError, match="got '1e-8' and 1000"):
+        GaussianHead(2, 1, min_variance="1e-8")
+    with pytest.raises(ValueError, match="got 1e-08 and nan"):
+        GaussianHead(2, 1, max_variance=math.nan)
+
+
+@pytest.mark.parametrize("head", [GaussianHead, StudentTHead])
+@pytest.mark.parametrize("size", [0, -1, 2.0, "2", True])
+def test_sizes_that_are_not_positive_integers_raise(head, size):
+    for name in ("in_features", "out_features"):
+        message = f"{name} must be an integer of at least 1, got {size!r}"
+        with pytest.raises(ValueError, match=message):
+            head(**{"in_features": 2, "out_features": 2, name: size})
 
 
 def test_settings_are_printed():

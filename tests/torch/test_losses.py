@@ -1,5 +1,7 @@
 import inspect
 import itertools
+import math
+import re
 
 import pytest
 
@@ -239,6 +241,51 @@ def test_negative_spread_raises(loss):
         loss()(mean, spread.abs(), target)
 
 
+@pytest.mark.parametrize("beta", [-3, math.nan, math.inf, "0.5", None, True])
+def test_unusable_exponents_raise(beta):
+    message = re.escape(f"beta must be a finite number of at least 0, got {beta!r}")
+    with pytest.raises(ValueError, match=message):
+        BetaNLLLoss(beta)
+    criterion = BetaNLLLoss(0.5)
+    with pytest.raises(ValueError, match=message):
+        criterion.beta = beta
+    assert criterion.beta == 0.5
+
+
+def test_exponents_may_be_tensors():
+    mean, target, variance, _ = examples()
+    beta = torch.tensor([0.0, 0.5, 1.0], dtype=variance.dtype).expand(6, 4, 3)
+    columns = [
+        BetaNLLLoss(value, reduction="none")(mean, target, variance)[..., i]
+        for i, value in enumerate((0.0, 0.5, 1.0))
+    ]
+    torch.testing.assert_close(
+        BetaNLLLoss(beta, reduction="none")(mean, target, variance),
+        torch.stack(columns, dim=-1),
+    )
+    with pytest.raises(ValueError, match="beta must be finite and at least 0, got"):
+        BetaNLLLoss(beta - 0.5)
+
+
+@pytest.mark.parametrize("loss", TAKES_VARIANCE)
+@pytest.mark.parametrize("eps", [-1, -1e-12, math.nan, math.inf, "1e-6", None, True])
+def test_unusable_floors_raise(loss, eps):
+    message = re.escape(f"eps must be a finite number of at least 0, got {eps!r}")
+    with pytest.raises(ValueError, match=message):
+        loss(eps=eps)
+    criterion = loss()
+    with pytest.raises(ValueError, match=message):
+        criterion.eps = eps
+
+
+def test_exponents_above_one_bring_a_warning():
+    with pytest.warns(UserWarning, match="beta = 2 is unusual: above 1") as caught:
+        BetaNLLLoss(2)
+    (warning,) = caught
+    assert warning.filename == __file__
+    BetaNLLLoss(1.0)  # a warning would be an error
+
+
 def test_parameters_of_the_wrong_sign_raise():
     mean, target, shape, rate = examples()
     with pytest.raises(ValueError, match="shape must be positive"):
@@ -338,6 +385,17 @@ def test_clamp_survives_compilation():
     compiled, variance.grad = variance.grad, None
     BetaNLLLoss()(torch.zeros(2), torch.ones(2), variance).backward()
     torch.testing.assert_close(compiled, variance.grad)
+
+
+@pytest.mark.usefixtures("fresh_compiler")
+def test_exponents_may_change_after_compilation():
+    arguments = arguments_of(BetaNLLLoss)
+    criterion = BetaNLLLoss()
+    compiled = torch.compile(criterion, fullgraph=True, backend="aot_eager")
+    for beta in (0.5, 0.25, 0.125):
+        criterion.beta = beta
+        expected = BetaNLLLoss(beta)(*arguments)
+        torch.testing.assert_close(compiled(*arguments), expected)
 
 
 def test_functions_run_under_the_transformations_of_torch():

@@ -1,9 +1,7 @@
 """PitfallMonitor on tensors, and the page docs/monitor.md from top to bottom."""
 
 import re
-import sys
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -77,51 +75,27 @@ def test_a_state_survives_the_safe_loader(tmp_path):
     assert other.summary() == monitor.summary()
 
 
-def run_page(monkeypatch, n_blocks):
-    """Return the names of the page after its code, with a Lightning in name only."""
-    lightning, pytorch = ModuleType("lightning"), ModuleType("lightning.pytorch")
-    lightning.pytorch, pytorch.Callback = pytorch, type("Callback", (), {})
-    monkeypatch.setitem(sys.modules, "lightning", lightning)
-    monkeypatch.setitem(sys.modules, "lightning.pytorch", pytorch)
+def run_page(*numbers):
+    """Return the names of the page after its code blocks of these numbers."""
     blocks = re.findall(r"^```python\n(.*?)^```", PAGE.read_text("utf-8"), re.M | re.S)
     assert len(blocks) == 4
     names = {}
     torch.manual_seed(0)
-    for block in blocks[:n_blocks]:
-        exec(compile(block, str(PAGE), "exec"), names)
+    for number in numbers:
+        exec(compile(blocks[number], str(PAGE), "exec"), names)
     return names
 
 
-def test_code_of_the_page_prints_what_it_says(monkeypatch, capsys):
-    page = run_page(monkeypatch, 4)
+def test_code_of_the_page_prints_what_it_says(capsys):
+    page = run_page(0, 1, 3)
     summary, verdict = capsys.readouterr().out.splitlines()
     assert "'n_updates': 200.0" in summary
     assert verdict == "True"
     assert page["checkpoint"]["monitor"]["n_updates"] == 200
 
 
-def test_lightning_callback_of_the_page(monkeypatch):
-    page = run_page(monkeypatch, 3)
-    callback = page["PitfallCallback"](beta=0.0, every=2)
-    logged = []
-    trainer = SimpleNamespace(log_every_n_steps=3)
-    module = SimpleNamespace(log_dict=logged.append)
-
-    def call_hook(outputs, batch, batch_idx):
-        # As lightning.pytorch.trainer.call does: by position.
-        callback.on_train_batch_end(trainer, module, outputs, batch, batch_idx)
-
-    mean, variance, target = tensors()
-    x = torch.zeros(40, 1)
-    outputs = {"loss": torch.tensor(0.0), "mean": mean, "variance": variance}
-    for batch_idx in range(6):
-        call_hook(outputs, (x, target), batch_idx)
-    call_hook({}, (x, target), 6)  # training_step returned None
-    assert len(logged) == 2
-    assert logged[-1]["pitfall/n_updates"] == 6
-    direct = summary_of(mean, variance, target)
-    for name in ("starved_fraction", "rmse"):
-        assert logged[-1][f"pitfall/{name}"] == pytest.approx(direct[name])
-    other = page["PitfallCallback"](beta=0.0, every=2)
-    other.load_state_dict(callback.state_dict())
-    assert other.monitor.summary() == callback.monitor.summary()
+@pytest.mark.parametrize("shape", [(), (3, 2, 4, 4)])
+def test_images_and_scalars(shape):
+    generator = torch.Generator().manual_seed(0)
+    batch = torch.randn(3, *shape, generator=generator).exp()
+    assert summary_of(*batch) == summary_of(*(part.reshape(-1) for part in batch))

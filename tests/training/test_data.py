@@ -1,17 +1,17 @@
 import numpy as np
 import pytest
 
-from betanll.training._data import bucket, capacity, checked_table, pack
+from betanll.training._data import capacity, checked_table, pack, padded_size
 
 X, Y = np.arange(12.0).reshape(6, 2), np.arange(6.0)
 
 
 def test_buckets_waste_at_most_a_quarter():
-    sizes = [bucket(n) for n in range(1, 5000)]
+    sizes = [padded_size(n) for n in range(1, 5000)]
     assert sizes == sorted(sizes)
     assert all(n <= size <= max(16, 1.25 * n) for n, size in enumerate(sizes, 1))
-    assert bucket(256) == 256
-    assert bucket(826) == bucket(827)
+    assert padded_size(256) == 256
+    assert padded_size(826) == padded_size(827)
 
 
 def test_refit_on_all_samples_has_the_shape_of_the_search():

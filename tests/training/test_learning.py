@@ -2,12 +2,13 @@
 
 import jax
 import numpy as np
+import optax
 import pytest
 from scipy import stats
 
-from betanll.nets import MLP
+from betanll.networks import MLP
 from betanll.objectives import MSE, BetaNLL, GaussianNLL
-from betanll.training import SGD, Adam, AdamW, CosineAdamW, RMSprop, _program, fit
+from betanll.training import _program, adamw, cosine_adamw, fit, optimizer
 
 _random = np.random.default_rng(0)
 X = _random.normal(size=(120, 2))
@@ -42,7 +43,7 @@ def test_early_stopping_follows_its_history(same_bits, validate_every):
         x[:30],
         y[:30],
         validation=(x[30:], y[30:]),
-        optimizer=Adam(0.02),
+        optimizer=optimizer(learning_rate=0.02),
         max_epochs=500,
         patience=5,
         validate_every=validate_every,
@@ -63,11 +64,61 @@ def test_early_stopping_follows_its_history(same_bits, validate_every):
         GaussianNLL(),
         x[:30],
         y[:30],
-        optimizer=Adam(0.02),
+        optimizer=optimizer(learning_rate=0.02),
         max_epochs=result.best_epoch,
     )
     assert same_bits(result.params, refit.params)
     assert not same_bits(result.params, result.last_params)
+
+
+def test_the_last_epoch_is_evaluated():
+    options = {"validation": (X[80:], Y[80:]), "batch_size": 40, "max_epochs": 7}
+    arguments = (NET, BetaNLL(0.5), X[:80], Y[:80])
+    often = fit(*arguments, **options)
+    seldom = fit(*arguments, **options, validate_every=3)
+    np.testing.assert_array_equal(seldom.history["epoch"], [3, 6, 7])
+    for name, column in seldom.history.items():
+        np.testing.assert_array_equal(column, often.history[name][[2, 5, 6]])
+
+
+def untrained(objective, y, weight):
+    """Return the history of an epoch without a change, and its prediction."""
+    result = fit(
+        *(NET, objective, X[:90], y[:90]),
+        validation=(X[90:], y[90:], weight),
+        optimizer=optimizer(learning_rate=0.0),
+        batch_size=30,
+        max_epochs=1,
+    )
+    history = {name: column.item() for name, column in result.history.items()}
+    return history, result.predict(X)
+
+
+def test_likelihoods_are_summed_over_targets_and_squares_averaged():
+    y = np.hstack([Y, 3 * Y + 1])
+    weight = 1 + np.arange(60.0).reshape(30, 2) % 7
+    history, predictive = untrained(BetaNLL(0.0), y, weight)
+    nll = -predictive.log_prob(y)
+    square = (predictive.mean - y) ** 2
+    constant = 0.5 * np.log(2 * np.pi)
+    # Weights have mean one over rows and targets.
+    share = weight / weight.mean()
+    expected = {
+        "epoch": 1,
+        "train_loss": (nll[:90] - constant).sum(axis=1).mean(),
+        "validation_nll": (share * nll[90:]).sum(axis=1).mean(),
+        "validation_mse": (share * square[90:]).mean(),
+        "validation_score": (share * nll[90:]).sum(axis=1).mean(),
+    }
+    assert history == pytest.approx(expected, rel=1e-5)
+
+
+def test_the_squared_error_is_averaged_over_targets():
+    y = np.hstack([Y, 3 * Y + 1])
+    history, predictive = untrained(MSE(), y, None)
+    square = (predictive.mean - y) ** 2
+    assert history["train_loss"] == pytest.approx(square[:90].mean(), rel=1e-5)
+    assert history["validation_score"] == pytest.approx(square[90:].mean(), rel=1e-5)
 
 
 def test_rows_far_off_do_not_decide_a_selection_with_tails():
@@ -109,7 +160,7 @@ def test_constant_features_converge_to_the_mean_square_residual(beta):
         BetaNLL(beta),
         np.zeros((64, 1)),
         y,
-        optimizer=Adam(0.02),
+        optimizer=optimizer(learning_rate=0.02),
         max_epochs=2500,
     )
     predictive = result.predict(np.zeros((1, 1)))
@@ -121,7 +172,7 @@ def test_weights_count_like_repeated_rows():
     weight = np.ones(60)
     weight[:20] = 2
     repeated = np.r_[0:60, 0:20]
-    options = {"max_epochs": 30, "optimizer": SGD(0.05)}
+    options = {"max_epochs": 30, "optimizer": optimizer(optax.sgd, learning_rate=0.05)}
     weighted = fit(NET, BetaNLL(), X[:60], Y[:60], sample_weight=weight, **options)
     doubled = fit(NET, BetaNLL(), X[repeated], Y[repeated], **options)
     np.testing.assert_allclose(
@@ -142,17 +193,17 @@ def test_weight_zero_masks_single_targets(same_bits):
 
 
 @pytest.mark.parametrize(
-    "optimizer",
+    "chosen",
     [
-        Adam(0.01),
-        AdamW(0.01, 1e-3),
-        CosineAdamW(0.02, n_updates=600),
-        SGD(0.05, 0.9),
-        RMSprop(0.003, 0.9),
+        optimizer(learning_rate=0.01),
+        optimizer(adamw, learning_rate=0.01, weight_decay=1e-3),
+        optimizer(cosine_adamw, learning_rate=0.02, n_updates=600),
+        optimizer(optax.sgd, learning_rate=0.05, momentum=0.9),
+        optimizer(optax.rmsprop, learning_rate=0.003, decay=0.9),
     ],
 )
-def test_every_optimizer_learns(optimizer):
-    result = fit(NET, MSE(), X, Y, optimizer=optimizer, max_epochs=150, batch_size=30)
+def test_every_optimizer_learns(chosen):
+    result = fit(NET, MSE(), X, Y, optimizer=chosen, max_epochs=150, batch_size=30)
     losses_ = result.history["train_loss"]
     assert losses_[-1] < 0.3 * losses_[0]
 
@@ -162,13 +213,21 @@ def test_predictions_are_made_with_averaged_parameters():
     options = {"max_epochs": 10, "batch_size": 30, "snapshots": range(1, 41)}
 
     def trained(averaging, **more):
-        optimizer = CosineAdamW(0.05, n_updates=40, n_warmup=1, averaging=averaging)
-        return fit(*arguments, optimizer=optimizer, **options, **more)
+        cosine = optimizer(
+            cosine_adamw,
+            learning_rate=0.05,
+            n_updates=40,
+            n_warmup=1,
+            averaging=averaging,
+        )
+        return fit(*arguments, optimizer=cosine, **options, **more)
 
     plain, result = trained(0.0), trained(0.8)
     steps = [plain.snapshots[k] for k in range(1, 41)]
     # The first parameters, from which training starts, count as well.
-    start = fit(*arguments, optimizer=SGD(0.0), max_epochs=1).params
+    start = fit(
+        *arguments, optimizer=optimizer(optax.sgd, learning_rate=0.0), max_epochs=1
+    ).params
     expected = start
     for k, step in enumerate(steps):
         share = 1 - min(0.8, (k + 1) / (k + 10))
@@ -190,7 +249,14 @@ def test_predictions_are_made_with_averaged_parameters():
 def test_weight_decay_shrinks_weights_but_not_biases():
     x, y = np.zeros((32, 2)), np.ones((32, 1))
     options = {"max_epochs": 400, "seed": 1}
-    result = fit(NET, MSE(), x, y, optimizer=AdamW(0.01, 1.0), **options)
+    result = fit(
+        NET,
+        MSE(),
+        x,
+        y,
+        optimizer=optimizer(adamw, learning_rate=0.01, weight_decay=1.0),
+        **options,
+    )
     assert np.abs(result.params[0]["weight"]).max() < 0.1
     np.testing.assert_allclose(result.predict(x).mean, 1, atol=0.02)
 
@@ -205,7 +271,7 @@ def test_divergence_is_reported_and_keeps_the_best_parameters():
         x,
         x,
         validation=(x[:50], x[:50]),
-        optimizer=SGD(0.95),
+        optimizer=optimizer(optax.sgd, learning_rate=0.95),
         max_epochs=10**5,
     )
     assert result.status == "diverged"
@@ -217,7 +283,13 @@ def test_divergence_is_reported_and_keeps_the_best_parameters():
 @pytest.mark.parametrize("objective", [MSE(), GaussianNLL()])
 def test_a_fit_without_usable_parameters_does_not_predict(objective, validation):
     result = fit(
-        NET, objective, X, Y, validation=validation, optimizer=SGD(1e30), max_epochs=9
+        NET,
+        objective,
+        X,
+        Y,
+        validation=validation,
+        optimizer=optimizer(optax.sgd, learning_rate=1e30),
+        max_epochs=9,
     )
     assert result.status == "diverged"
     with pytest.raises(ValueError, match=r"diverged in epoch \d .* whiten the data"):
@@ -233,7 +305,7 @@ def test_schedules_may_be_longer_than_any_training():
         Y[:90],
         validation=(X[90:], Y[90:]),
         batch_size=10,
-        optimizer=Adam(0.1),
+        optimizer=optimizer(learning_rate=0.1),
         max_epochs=2**31 - 1,
         patience=3,
     )

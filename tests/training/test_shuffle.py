@@ -1,3 +1,5 @@
+import math
+
 import jax
 import numpy as np
 import pytest
@@ -22,6 +24,15 @@ def test_grid_is_nearly_exact(n):
     assert min(n_columns, n_rows) >= 8
     assert n_columns <= 2**16
     assert n_rows <= 2**16
+
+
+@given(n=st.integers(64, 10**5))
+def test_no_nearly_square_grid_has_fewer_cells(n):
+    _, n_columns, n_rows = grid_for(n)
+    root = math.isqrt(n)
+    nearly_square = range(max(8, root // 2), root + 1)
+    assert n_columns in nearly_square
+    assert n_columns * n_rows == min(c * -(-n // c) for c in nearly_square)
 
 
 @given(n=st.integers(1, SIZE), seed=st.integers(0, 2**31 - 1))

@@ -2,20 +2,31 @@
 
 import jax
 import numpy as np
+import optax
 import pytest
 
-from betanll.nets import MLP
+from betanll.networks import MLP
 from betanll.objectives import BetaNLL
-from betanll.training import Adam, FitTask, fit, fit_fleet
+from betanll.training import (
+    Budget,
+    Data,
+    DivergedError,
+    FitTask,
+    fit,
+    fit_fleet,
+    optimizer,
+)
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(120, 2)).astype(np.float32)
 Y = np.sin(X[:, :1]) + 0.1 * RNG.normal(size=(120, 1)).astype(np.float32)
 NET = MLP(2, (8,), activation="tanh")
+DATA = Data.of(X, Y)
 
 
-def task(**options):
-    return FitTask(NET, BetaNLL((1.0, 0.0)), X, Y, **{"batch_size": 25, **options})
+def task(max_epochs, schedule_epochs=None, **options):
+    budget = Budget(25, max_epochs, schedule_epochs=schedule_epochs)
+    return FitTask(NET, BetaNLL((1.0, 0.0)), DATA, budget=budget, **options)
 
 
 def assert_same_bits(a, b):
@@ -67,7 +78,13 @@ def test_what_was_not_reached_is_not_there():
     result = fit(NET, "nll", X, Y, batch_size=30, max_epochs=2, snapshots=[3, 8, 9])
     assert list(result.snapshots) == [3, 8]
     diverged = fit(
-        NET, "mse", X, Y, optimizer=Adam(1e30), max_epochs=99, snapshots=[1, 99]
+        NET,
+        "mse",
+        X,
+        Y,
+        optimizer=optimizer(learning_rate=1e30),
+        max_epochs=99,
+        snapshots=[1, 99],
     )
     assert diverged.status == "diverged"
     assert list(diverged.snapshots) == [1]
@@ -75,11 +92,49 @@ def test_what_was_not_reached_is_not_there():
 
 def test_predictions_at_a_snapshot():
     result = fit(NET, "nll", X, Y, batch_size=40, max_epochs=5, snapshots=[3, 15])
-    last = result.at(15).predict(X).mean
+    last = result.predict(X, at=15).mean
     np.testing.assert_array_equal(last, result.predict(X).mean)
-    assert np.abs(result.at(3).predict(X).mean - last).max() > 1e-3
+    assert np.abs(result.predict(X, at=3).mean - last).max() > 1e-3
     with pytest.raises(ValueError, match="no snapshot of update 4, only of: 3, 15"):
-        result.at(4)
+        result.predict(X, at=4)
+
+
+def test_predictions_before_a_divergence():
+    result = fit(
+        NET,
+        "mse",
+        X,
+        Y,
+        optimizer=optimizer(optax.sgd, learning_rate=1e30),
+        batch_size=120,
+        max_epochs=99,
+        snapshots=[1, 2],
+    )
+    assert result.status == "diverged"
+    assert np.isfinite(jax.tree.leaves(result.snapshots[1])[0]).all()
+    assert np.isfinite(result.features(X, at=1)).all()
+    for at in ("best", "last", 2):
+        with pytest.raises(
+            DivergedError, match=r"diverged in epoch \d and has no usab"
+        ):
+            result.predict(X, at=at)
+    with pytest.raises(DivergedError) as caught:
+        result.predict(X)
+    assert caught.value.results == [result]
+    with pytest.raises(
+        ValueError, match=r'at must be "best", "last" or .* got \'end\''
+    ):
+        result.predict(X, at="end")
+
+
+def test_best_and_last_parameters_predict_differently():
+    # What is learnt is wrong for the rows for validation.
+    rate = optimizer(learning_rate=0.05)
+    result = fit(NET, "mse", X, Y, validation=(X, -Y), optimizer=rate, max_epochs=40)
+    assert result.best_epoch < 40
+    best, last = (result.predict(X, at=at).mean for at in ("best", "last"))
+    np.testing.assert_array_equal(best, result.predict(X).mean)
+    assert np.abs(best - last).max() > 1e-4
 
 
 @pytest.mark.parametrize(
@@ -117,6 +172,13 @@ def test_callbacks_see_the_parameters_of_the_moment():
     at_ten = fit(NET, "nll", X, Y, **options, max_epochs=10)
     assert_same_bits(seen[0].params, at_ten.last_params)
     np.testing.assert_array_equal(plain.history["epoch"], result.history["epoch"])
+
+
+def test_callbacks_may_come_after_every_epoch():
+    seen = []
+    options = {"batch_size": 40, "validation": (X[:20], Y[:20]), "max_epochs": 3}
+    fit(NET, "nll", X, Y, **options, callback=seen.append, callback_every=1)
+    assert [shown.n_epochs for shown in seen] == [1, 2, 3]
 
 
 def test_wrong_callback_interval_raises():

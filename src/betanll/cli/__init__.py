@@ -2,51 +2,20 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
 
 import click
 
-from betanll._cache import cache_folder, compilation_cache
-from betanll._version import __version__
-
-# Name, module and one-line help: the overview must not import the commands.
-_COMMANDS = {
-    "bench": "Time updates next to a plain PyTorch loop and the matmul peak.",
-    "compare": "Objectives side by side on your data, cross-validated.",
-    "data": "The paper's data sets: list, download, generate.",
-    "demo": "The pitfall and the cure, and a fit, with a report to open.",
-    "depth": "Learn the depth of pixels from images, with its uncertainty.",
-    "diagnose": "Does the likelihood starve points of your data? Which beta helps?",
-    "fit": "Learn mean and spread from a table; writes a model and a report.",
-    "reproduce": "Tables and figures of the paper, beside the paper's numbers.",
-    "predict": "Mean, std and interval for each row of a table.",
-}
-
+from betanll import __version__
+from betanll._cache import compilation_cache
+from betanll.cli._commands import CommandGroup
+from betanll.files import cache_folder
 
 INTERRUPTED = 130
 
 
-class _LazyGroup(click.Group):
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(_COMMANDS)
-
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        if name not in _COMMANDS:
-            return None
-        command = importlib.import_module(f"betanll.cli.{name}").command
-        assert isinstance(command, click.Command)
-        return command
-
-    def format_commands(
-        self, ctx: click.Context, formatter: click.HelpFormatter
-    ) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(sorted(_COMMANDS.items()))
-
-
-@click.group(cls=_LazyGroup)
+@click.group(cls=CommandGroup)
 @click.version_option(__version__, prog_name="betanll")
 def cli() -> None:
     """Regression with trustworthy uncertainty."""
@@ -88,13 +57,46 @@ def _exit_code(arguments: list[str] | None) -> int:
     except (ValueError, OSError, FloatingPointError, ImportError) as error:
         click.echo(f"betanll: {_one_line(str(error))}", err=True)
         return 2
-    except MemoryError:
-        click.echo("betanll: there is not enough memory", err=True)
+    except MemoryError as error:
+        text = _one_line(str(error)) or "there is not enough memory"
+        click.echo(f"betanll: {text}", err=True)
         return 2
     except (KeyboardInterrupt, click.Abort):
         click.echo("betanll: interrupted", err=True)
         return INTERRUPTED
+    except (RuntimeError, AssertionError) as error:
+        complaint = _complaint_of_jax(error)
+        if complaint is None:
+            raise
+        click.echo(f"betanll: {complaint}", err=True)
+        return 2
     return 0
+
+
+def _complaint_of_jax(error: Exception) -> str | None:
+    """Return a line about the machine or the environment, None for other faults."""
+    if "RESOURCE_EXHAUSTED" in str(error):
+        return "JAX ran out of memory: choose a smaller network or a smaller --jobs"
+    platforms = os.environ.get("JAX_PLATFORMS")
+    if not platforms or _has_devices(error):
+        return None
+    return (
+        f"JAX cannot use JAX_PLATFORMS={platforms} on this machine: unset it, or set "
+        "it to cpu"
+    )
+
+
+def _has_devices(error: Exception) -> bool:
+    """Return whether an error cannot come from a platform that JAX fails to use."""
+    if "jax" not in sys.modules:
+        return True
+    if str(error).startswith("Unable to initialize backend"):
+        return False
+    try:
+        sys.modules["jax"].devices()
+    except Exception:  # of several kinds, some without a message
+        return False
+    return True
 
 
 def _complain(error: click.ClickException) -> None:

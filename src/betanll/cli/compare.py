@@ -7,16 +7,17 @@ from typing import Any
 
 import click
 
-from betanll.cli._options import (
+from betanll.cli.options import (
+    MAX_COUNT,
     beta_or_auto,
+    note_unusual_beta,
     objective_and_beta,
     preset_option,
-    read_table,
+    read_training_table,
     table_options,
     training_options,
-    training_rows,
 )
-from betanll.cli._output import check_file, naming
+from betanll.cli.output import check_file, naming
 
 _DEFAULT = ("mse", "nll", "beta-nll:0.5", "beta-nll:1", "faithful", "student-t", "crps")
 
@@ -36,10 +37,13 @@ def _contender(text: str) -> str:
     multiple=True,
     default=_DEFAULT,
     metavar="NAME",
-    help="Objective, beta-nll also as beta-nll:0.25 or beta-nll:auto; may be repeated."
+    help="Objective, see `betanll objectives`; beta-nll also as beta-nll:0.25 or "
+    "beta-nll:auto; may be repeated."
     f"  [default: {', '.join(_DEFAULT)}]",
 )
-@click.option("--folds", type=click.IntRange(min=2), default=5, show_default=True)
+@click.option(
+    "--folds", type=click.IntRange(2, MAX_COUNT), default=5, show_default=True
+)
 @click.option(
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -71,24 +75,24 @@ def command(
     """
     import pandas as pd
 
-    from betanll._files import written_atomically
-    from betanll.assessment import compare
     from betanll.estimators import HeteroscedasticRegressor
+    from betanll.evaluation import compare
+    from betanll.files import written_atomically
 
     if out is not None:
         if out.suffix != ".csv":
             raise click.UsageError(f"--out must end in .csv, got {out}")
         check_file(out, data)
-    frame = read_table(data, delimiter, header, ids)
-    frame, schema, y = training_rows(data, frame, targets, drop, ids)
-    if folds > len(frame) // 2:
+    table = read_training_table(data, delimiter, header, targets, drop, ids)
+    n_rows, names = len(table.frame), table.schema.targets
+    if folds > n_rows // 2:
         raise click.UsageError(
-            f"--folds {folds} is too many for {len(frame)} rows: take at most "
-            f"{len(frame) // 2}"
+            f"--folds {folds} is too many for {n_rows} rows: take at most {n_rows // 2}"
         )
     models = {}
     for contender in dict.fromkeys(contenders):
         name, beta = objective_and_beta(contender, beta_or_auto)
+        note_unusual_beta(beta)
         models[contender] = HeteroscedasticRegressor(
             preset=preset,
             objective=name,
@@ -98,30 +102,39 @@ def command(
             n_members=members,
             random_state=seed,
         )
-    click.echo(
-        f"{data.name}: {len(frame)} rows, {len(models)} objectives, {folds} folds."
-    )
+    click.echo(f"{data.name}: {n_rows} rows, {len(models)} objectives, {folds} folds.")
     comparison = compare(
         models,
-        schema.encode(frame),
-        y,
+        table.schema.encode(table.frame),
+        table.targets,
         n_folds=folds,
         random_state=seed,
         n_jobs=jobs,
         progress=True,
     )
-    lines = comparison.table()
+    is_one = len(names) == 1
+    tables = [comparison.table(i) for i in range(len(names))]
     if out is not None:
+        named = [
+            line if is_one else {"target": name, **line}
+            for name, lines in zip(names, tables, strict=True)
+            for line in lines
+        ]
         with naming(out), written_atomically(out) as temporary:
-            pd.DataFrame(lines).to_csv(temporary, index=False)
-    _print(lines)
+            pd.DataFrame(named).to_csv(temporary, index=False)
+    for name, lines in zip(names, tables, strict=True):
+        click.echo("" if is_one else f"\nTarget {name}")
+        _print(lines)
+    click.echo("\nEqual ranks: no significant difference to the first of that rank.")
+    for i, name in enumerate(names):
+        _warn(name, comparison.no_better_than_guessing(i), len(models))
     if out is not None:
         click.echo(f"\nTable: {out}")
 
 
 def _print(lines: list[dict[str, Any]]) -> None:
     click.echo(
-        f"\n{'objective':16}{'log-lik.':>10} rank{'CRPS':>11} rank{'RMSE':>11} rank"
+        f"{'objective':16}{'log-lik.':>10} rank{'CRPS':>11} rank{'RMSE':>11} rank"
         f"{'covers 90%':>12}"
     )
     for line in lines:
@@ -130,4 +143,17 @@ def _print(lines: list[dict[str, Any]]) -> None:
             f"{line['crps']:11.4g}{line['crps_rank']:5}"
             f"{line['rmse']:11.4g}{line['rmse_rank']:5}{line['coverage_90']:12.1%}"
         )
-    click.echo("\nEqual ranks: no significant difference to the first of that rank.")
+
+
+def _warn(target: str, weak: list[str], n_models: int) -> None:
+    """Say which objectives a constant would do for."""
+    if len(weak) == n_models:
+        click.echo(
+            f"WARNING: no objective predicts {target!r} clearly better (CRPS) than "
+            "always guessing the average: add inputs or rows."
+        )
+    elif weak:
+        click.echo(
+            f"WARNING: not clearly better (CRPS) than always guessing the average of "
+            f"{target!r}: {', '.join(weak)}. Choose another objective."
+        )

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import click
 
-from betanll.cli._options import (
+from betanll.cli.options import (
+    MAX_COUNT,
     jobs_option,
     layer_sizes,
-    read_table,
+    read_training_table,
     seed_option,
     table_options,
-    training_rows,
 )
-from betanll.cli._output import check_file, command_line, naming
+from betanll.cli.output import check_file, command_line, naming
 
 
 @click.command()
@@ -45,7 +45,7 @@ from betanll.cli._output import check_file, command_line, naming
 )
 @click.option(
     "--max-updates",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, MAX_COUNT),
     default=20_000,
     show_default=True,
     help="Budget of one training.",
@@ -73,10 +73,8 @@ def command(
     squared error; held-out rows tell whether what the likelihood calls noise is
     misfit.
     """
-    from betanll._files import written_atomically
-    from betanll.doctor import diagnose
-    from betanll.doctor._diagnosis import MIN_ROWS
-    from betanll.doctor._trial import TrialSettings
+    from betanll.evaluation import MIN_ROWS, TrialSettings, diagnose
+    from betanll.files import written_atomically
     from betanll.tables import TableError
 
     if out is not None:
@@ -86,20 +84,22 @@ def command(
     # Notes on the table must not get between the numbers for machines.
     notes = sys.stderr if as_json else sys.stdout
     with contextlib.redirect_stdout(notes):
-        frame = read_table(data, delimiter, header, ids)
-        frame, schema, y = training_rows(data, frame, targets, drop, ids)
-    if len(frame) < MIN_ROWS:
+        table = read_training_table(data, delimiter, header, targets, drop, ids)
+    schema = table.schema
+    if len(table.frame) < MIN_ROWS:
         raise TableError(
-            f"{data} has {len(frame)} rows with a target; the doctor needs {MIN_ROWS}"
+            f"{data} has {len(table.frame)} rows with a target; the doctor needs "
+            f"{MIN_ROWS}"
         )
     settings = TrialSettings(
         hidden_sizes=hidden, learning_rate=learning_rate, max_updates=max_updates
     )
     diagnosis = diagnose(
         settings,
-        schema.encode(frame),
-        y,
+        schema.encode(table.frame),
+        table.targets,
         feature_names=schema.encoded_names,
+        target_names=schema.targets,
         random_state=seed,
         n_jobs=jobs,
         progress=True,
@@ -128,8 +128,11 @@ def command(
         click.echo(json.dumps(diagnosis.to_dict(), indent=2))
         return
     click.echo(f"\n{diagnosis}")
-    click.echo(f"\n{'objective':16}{'RMSE':>12}{'log-lik.':>12}")
-    for name, error in diagnosis.rmse.items():
-        click.echo(f"{name:16}{error:12.4g}{diagnosis.log_likelihood[name]:12.4g}")
+    for target in diagnosis.targets:
+        if len(diagnosis.targets) > 1:
+            click.echo(f"\nTarget {target.name}", nl=False)
+        click.echo(f"\n{'objective':16}{'RMSE':>12}{'log-lik.':>12}")
+        for name, error in target.rmse.items():
+            click.echo(f"{name:16}{error:12.4g}{target.log_likelihood[name]:12.4g}")
     if out is not None:
         click.echo(f"\nReport: {out}")

@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
 
-from betanll.cli._options import (
-    MIN_ROWS,
-    OBJECTIVES,
+from betanll.cli.options import (
     beta_or_auto,
     fraction,
+    note_unusual_beta,
+    objective_spec,
     preset_option,
-    read_table,
+    read_training_table,
     table_options,
     training_options,
-    training_rows,
 )
-from betanll.cli._output import check_file, command_line, naming, print_assessment
+from betanll.cli.output import check_file, command_line, naming, print_assessment
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from betanll.tables import TableSchema
+    pass
 
 
 @click.command()
@@ -40,10 +36,11 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--objective",
-    type=click.Choice(OBJECTIVES),
+    type=objective_spec,
     default="beta-nll",
     show_default=True,
-    help="What to train.",
+    metavar="NAME",
+    help="Objective to train; `betanll objectives` lists them.",
 )
 @click.option(
     "--beta",
@@ -91,28 +88,34 @@ def command(
 ) -> None:
     """Learn mean and spread of columns of a table.
 
-    DATA is a CSV or Parquet file. A part of the rows is held out to tell how good the
-    model is, next to three simple rivals.
+    DATA is a CSV or Parquet file. The command scores the model on held-out rows, next
+    to three baselines.
     """
-    from betanll._files import write_synced, written_atomically
-    from betanll.assessment import assess
-    from betanll.estimators import HeteroscedasticRegressor, TableModel
-    from betanll.estimators._persistence import check_replaceable
-    from betanll.reports import render_report, report_of
+    from betanll.estimators import (
+        MODEL_FOLDER,
+        HeteroscedasticRegressor,
+        check_replaceable,
+    )
+    from betanll.files import write_synced, written_atomically
+    from betanll.tables import TableModel
 
     started = time.perf_counter()
     context = click.get_current_context()
     is_beta_given = context.get_parameter_source("beta") != ParameterSource.DEFAULT
     if is_beta_given and objective != "beta-nll":
         raise click.UsageError(f"--beta is for --objective beta-nll, not {objective}")
+    note_unusual_beta(beta)
     check_file(out / "report.html")
-    check_replaceable(out / "model")
-    frame = read_table(data, delimiter, header, ids)
-    frame, schema, y = training_rows(data, frame, targets, drop, ids)
-    train, test = _split(len(frame), test_fraction, seed)
-    schema = _relearnt(data, schema, frame.iloc[train])
-    X = schema.encode(frame)
-    model = HeteroscedasticRegressor(
+    model_path = out / MODEL_FOLDER
+    is_replaced = check_replaceable(model_path)
+    table = read_training_table(data, delimiter, header, targets, drop, ids)
+    split = table.split(test_fraction, random_state=seed)
+    n_inputs, n_train, n_test = *split.train[0].shape[::-1], len(split.test[0])
+    click.echo(
+        f"{data.name}: training on {n_train} rows with {n_inputs} inputs, {n_test} "
+        "rows held out."
+    )
+    regressor = HeteroscedasticRegressor(
         preset=preset,
         objective=objective,
         beta=beta,
@@ -122,62 +125,24 @@ def command(
         calibration=None if calibration == "none" else calibration,
         random_state=seed,
     )
-    click.echo(
-        f"{data.name}: training on {len(train)} rows with {X.shape[1]} inputs, "
-        f"{len(test)} rows held out."
-    )
-    assessment = assess(
-        model, (X[train], y[train]), (X[test], y[test]), n_jobs=jobs, progress=True
-    )
-    report = report_of(
-        assessment,
-        title=f"{', '.join(schema.targets)} in {data.name}",
-        target_names=schema.targets,
-        configuration={
-            "data": data.name,
-            "training rows": f"{len(train)}",
-            "held-out rows": f"{len(test)}",
-            "inputs": ", ".join(schema.encoded_names),
-            "seconds": f"{time.perf_counter() - started:.1f}",
-        },
+    model = TableModel.of_split(split, regressor, n_jobs=jobs, progress=True)
+    report = model.report(
+        title=f"{', '.join(split.schema.targets)} in {data.name}",
         command=command_line(),
+        data=data.name,
+        **{"training rows": f"{n_train}"},
+        seconds=f"{time.perf_counter() - started:.1f}",
     )
-    page = render_report(report)
+    page = report.html()
     path = out / "report.html"
     with naming(path), written_atomically(path) as temporary:
         # On the disk before the model changes, so that a full disk leaves both as they
         # were. The data's name, which is in the page, need not be text.
         write_synced(temporary, page.encode(errors="replace"))
-        with naming(out / "model"):
-            TableModel(schema, model).save(out / "model")
-    print_assessment(assessment.scores, report.findings)
-    click.echo(f"\nModel:  {out / 'model'}\nReport: {path}")
-
-
-def _split(n: int, fraction: float, seed: int) -> tuple[Any, Any]:
-    """Return training and test rows, both in the order of the table."""
-    import numpy as np
-
-    n_test = min(max(2, round(fraction * n)), n - MIN_ROWS // 2)
-    order = np.random.default_rng(seed).permutation(n)
-    return np.sort(order[n_test:]), np.sort(order[:n_test])
-
-
-def _relearnt(data: Path, schema: TableSchema, train: pd.DataFrame) -> TableSchema:
-    """Learn what fills gaps, and which categories there are, from training rows alone.
-
-    What kind a column is remains as the whole table says: a rare "unknown" among yes
-    and no may be held out.
-    """
-    from betanll.tables import TableError
-
-    names = [column.name for column in schema.features]
-    try:
-        learnt = schema.infer(train[[*schema.targets, *names]], targets=schema.targets)
-    except TableError as error:
-        raise TableError(f"{data}, {len(train)} training rows: {error}") from None
-    features = tuple(
-        new if new.kind == old.kind else old
-        for new, old in zip(learnt.features, schema.features, strict=True)
-    )
-    return replace(schema, features=features)
+        with naming(model_path):
+            model.save(model_path)
+    assert model.assessment is not None
+    print_assessment(model.assessment.targets, report.findings)
+    click.echo(f"\nModel:  {model_path}\nReport: {path}")
+    if is_replaced:
+        click.echo("Replaced the model and the report of an earlier fit.")

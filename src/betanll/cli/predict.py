@@ -13,12 +13,16 @@ from typing import IO, TYPE_CHECKING, cast
 
 import click
 
-from betanll.cli._options import fraction
-from betanll.cli._output import check_file, naming
+from betanll.cli.options import (
+    MAX_COUNT,
+    fraction,
+    plugin_option,
+    say_note,
+)
+from betanll.cli.output import check_file, naming
 
 if TYPE_CHECKING:
-    from betanll.estimators import TableModel
-    from betanll.tables import TableFile, TableSchema
+    from betanll.tables import TableFile, TableModel, TableSchema
 
 
 @click.command()
@@ -39,7 +43,10 @@ if TYPE_CHECKING:
     metavar="NUMBER",
     help="Share of the truth that lies between lower and upper.",
 )
-@click.option("--delimiter", help="Between cells of a CSV file.  [default: found out]")
+@click.option(
+    "--delimiter",
+    help="Character that separates the cells of a CSV file.  [default: detected]",
+)
 @click.option(
     "--header/--no-header",
     default=None,
@@ -47,11 +54,12 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--chunk-rows",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, MAX_COUNT),
     default=100_000,
     show_default=True,
     help="Rows in memory at a time.",
 )
+@plugin_option
 def command(
     model: Path,
     data: Path,
@@ -67,9 +75,9 @@ def command(
     target. Files of any length are read and written piece by piece.
     """
     import numpy as np
-    from tqdm import tqdm
 
-    from betanll._files import written_atomically
+    from betanll.files import written_atomically
+    from betanll.progress import Progress
     from betanll.tables import TableError, open_table
 
     if not out.name.endswith((".csv", ".csv.gz")):
@@ -78,6 +86,8 @@ def command(
     table_model = _load(model)
     schema = table_model.schema
     table = open_table(data, delimiter=delimiter, header=header)
+    for note in table.index_notes:
+        say_note(note)
     _check_columns(table, schema)
     formats = _formats(table_model)
     surprises: Counter[tuple[str, str]] = Counter()
@@ -86,9 +96,9 @@ def command(
         naming(out),
         written_atomically(out) as temporary,
         _opened(temporary) as file,
-        tqdm(unit=" rows", unit_scale=True, delay=2, leave=False, disable=None) as bar,
+        Progress(None, "rows") as progress,
     ):
-        for chunk in table.chunks(chunk_rows, text=schema.ids):
+        for chunk in table.chunks(chunk_rows, text=schema.text_columns):
             try:
                 predictions = table_model.predict(chunk, coverage=coverage)
             except TableError as error:
@@ -101,18 +111,18 @@ def command(
             text = predictions.to_csv(header=n_rows == 0, index=False)
             file.write(text.encode())
             n_rows += len(chunk)
-            bar.update(len(chunk))
+            progress.update(len(chunk))
         if n_rows == 0:
             raise TableError(f"{data}: the file has no rows")
     for note in schema.notes(surprises):
-        click.echo(f"Note: {note}")
+        say_note(note)
     click.echo(f"{n_rows} rows: {out}")
 
 
 def _check_columns(table: TableFile, schema: TableSchema) -> None:
     """Refuse a table without the columns that the model needs, before any work."""
+    from betanll.sentences import listed
     from betanll.tables import TableError
-    from betanll.tables._errors import listed
 
     needed = (*(column.name for column in schema.features), *schema.ids)
     missing = [name for name in needed if name not in table.columns]
@@ -149,13 +159,12 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
 
 
 def _load(path: Path) -> TableModel:
-    """Load a model folder, or the one inside the folder that ``fit`` wrote."""
-    from betanll.estimators import TableModel
+    """Load a model and print what is odd about it."""
+    from betanll.tables import TableModel
 
-    inner = path / "model"
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        model = TableModel.load(inner if inner.is_dir() else path)
+        model = TableModel.load(path)
     for warning in caught:
-        click.echo(f"Note: {warning.message}", err=True)
+        say_note(str(warning.message), err=True)
     return model

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from betanll._arrays import as_array
 from betanll.distributions import Distribution
-from betanll.distributions._base import Array, as_array
-from betanll.metrics._checks import check_target
+from betanll.typing import Array
 
 
 def pit(predictive: Distribution, target: ArrayLike) -> Array:
@@ -33,7 +33,7 @@ def pit(predictive: Distribution, target: ArrayLike) -> Array:
     >>> pit(Normal([0.0, 0.0], [1.0, 1.0]), [0.0, 3.0]).round(3)
     array([0.5  , 0.999])
     """
-    return predictive.cdf(check_target(predictive, target))
+    return predictive.cdf(predictive.check_target(target))
 
 
 def calibration_curve(
@@ -67,7 +67,7 @@ def calibration_curve(
         raise ValueError(f"levels must be a sequence, got shape {level_array.shape}")
     if not np.all((level_array >= 0) & (level_array <= 1)):
         raise ValueError(f"levels must lie in [0, 1], got {level_array}")
-    target = check_target(predictive, target)
+    target = predictive.check_target(target)
     # A target is inside the central interval of every level from this number on.
     needed = np.sort(np.abs(2 * pit(predictive, target)[~np.isnan(target)] - 1))
     if not needed.size:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from betanll.diagnostics._running import RunningAverages
 from betanll.distributions import Distribution
-from betanll.distributions._base import Array
+from betanll.typing import Array
 
 
 class PitfallWarning(UserWarning):
@@ -116,17 +116,24 @@ class PitfallMonitor:
         self._averages = RunningAverages()
 
     def update(self, mean: Any, variance: Any, target: Any) -> None:
-        """Take notice of a training batch.
+        """Count a training batch, and look at it if it is its turn.
+
+        A batch that raises is not counted.
 
         Parameters
         ----------
-        mean, variance, target : array or tensor of shape (n,) or (n, d)
+        mean, variance, target : array or tensor, all three of one shape
             Of NumPy, JAX or PyTorch, on any device and in any precision. Tensors are
-            detached.
+            detached. Arrays of shape (n, d) have d outputs. All entries of any other
+            shape, such as (n,), (n, channels, height, width) or a scalar, are points
+            of one output. NaN in `target` marks missing entries.
         """
-        self.n_updates += 1
-        if (self.n_updates - 1) % self.every == 0:
-            self._look(_as_numpy(mean), _as_numpy(variance), _as_numpy(target))
+        n_updates = self.n_updates + 1
+        if self.n_updates % self.every == 0:
+            batch = (_as_numpy(mean), _as_numpy(variance), _as_numpy(target))
+            self._look(*batch, n_updates=n_updates)
+        else:
+            self.n_updates = n_updates
 
     def watch(self, x: ArrayLike, y: ArrayLike) -> Callable[[_Result], None]:
         """Return a callback for :func:`betanll.training.fit`.
@@ -141,7 +148,7 @@ class PitfallMonitor:
         Examples
         --------
         >>> import numpy as np
-        >>> from betanll.nets import MLP
+        >>> from betanll.networks import MLP
         >>> from betanll.training import fit
         >>> x = np.linspace(-1, 1, 200)[:, None]
         >>> monitor = PitfallMonitor(beta=0.5)
@@ -158,15 +165,17 @@ class PitfallMonitor:
 
         def look(result: _Result) -> None:
             nonlocal n_seen
-            if result.n_updates < n_seen:  # of another fit
-                n_seen = 0
-            self.n_updates += result.n_updates - n_seen
-            n_seen = result.n_updates
+            is_same_fit = result.n_updates >= n_seen
+            n_new = result.n_updates - (n_seen if is_same_fit else 0)
+            n_updates = self.n_updates + n_new
             if result.status == "diverged":  # has nothing to predict with
+                self.n_updates = n_updates
                 self.n_skipped += target.size
-                return
-            prediction = result.predict(x)
-            self._look(prediction.mean, prediction.variance, target)
+            else:
+                prediction = result.predict(x)
+                batch = (prediction.mean, prediction.variance, target)
+                self._look(*batch, n_updates=n_updates)
+            n_seen = result.n_updates
 
         return look
 
@@ -221,15 +230,20 @@ class PitfallMonitor:
         missing = sorted(self.state_dict().keys() - state.keys())
         if missing:
             raise ValueError(f"the state of the monitor lacks {', '.join(missing)}")
-        self.n_updates = int(state["n_updates"])
-        self.n_skipped = int(state["n_skipped"])
-        self._last_look = int(state["last_look"])
+        counts = [int(state[name]) for name in ("n_updates", "n_skipped", "last_look")]
+        self._averages.load(state)  # raises before anything has changed
+        self.n_updates, self.n_skipped, self._last_look = counts
         self._has_warned = bool(state["has_warned"])
-        self._averages.load(state)
 
-    def _look(self, mean: Array, variance: Array, target: Array) -> None:
-        elapsed = max(1, self.n_updates - self._last_look)
-        self.n_skipped += self._averages.add(
+    def _look(
+        self, mean: Array, variance: Array, target: Array, *, n_updates: int
+    ) -> None:
+        """Take in a batch that `n_updates` updates end with.
+
+        The averages check the batch. Nothing has changed before, or if they refuse it.
+        """
+        elapsed = max(1, n_updates - self._last_look)
+        n_skipped = self._averages.add(
             mean,
             variance,
             target,
@@ -237,7 +251,8 @@ class PitfallMonitor:
             keep=(1 - 1 / self.memory) ** elapsed,
             below=self.starved_below,
         )
-        self._last_look = self.n_updates
+        self.n_skipped += n_skipped
+        self.n_updates = self._last_look = n_updates
         is_due = self.warn and not self._has_warned and self.n_updates >= self.warm_up
         if is_due and self.is_starving:
             self._has_warned = True

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from betanll.distributions._base import Array, as_array
+from betanll._arrays import as_array
+from betanll.typing import Array
 
 
 class LogResidualHistogram(NamedTuple):

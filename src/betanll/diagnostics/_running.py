@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from betanll.distributions._base import Array, check_equal_shapes
+from betanll._arrays import check_equal_shapes
+from betanll.typing import Array
 
 # Rows from which on the mean weight of a batch can be trusted.
 _TRUSTED_ROWS = 16
@@ -38,8 +39,10 @@ class RunningAverages:
 
     def load(self, state: Mapping[str, Sequence[float]]) -> None:
         """Continue from what `state` returned."""
-        self._filled = np.array(state["filled"], np.float64)
-        self._averages = {n: np.array(state[n], np.float64) for n in _NAMES}
+        filled = np.array(state["filled"], np.float64)
+        averages = {name: np.array(state[name], np.float64) for name in _NAMES}
+        check_equal_shapes(filled=filled, **averages)
+        self._filled, self._averages = filled, averages
 
     def over_outputs(self, name: str) -> float:
         """Return the mean of an average over outputs, NaN if there is none yet."""
@@ -67,7 +70,8 @@ class RunningAverages:
         """Take in a batch and return how many of its entries were of no use.
 
         The averages so far keep the fraction `keep` of their importance. A point is
-        starved if its weight is less than `below` times the mean.
+        starved if its weight is less than `below` times the mean. A batch that raises
+        leaves everything as it was.
         """
         mean, variance, target = _columns(mean, variance, target)
         n_outputs = mean.shape[1]
@@ -76,7 +80,8 @@ class RunningAverages:
             self._averages = dict.fromkeys(_NAMES, np.zeros(n_outputs))
         elif n_outputs != self._filled.size:
             raise ValueError(
-                f"the batch has {n_outputs} outputs, earlier ones {self._filled.size}"
+                f"the batch has {n_outputs} outputs, earlier ones {self._filled.size}: "
+                "use one monitor for each kind of batch"
             )
         # What overflows or is undefined is not usable.
         with np.errstate(all="ignore"):
@@ -136,12 +141,14 @@ class RunningAverages:
 
 
 def _columns(mean: Array, variance: Array, target: Array) -> tuple[Array, ...]:
+    """Return a batch as three arrays of shape (points, outputs), or raise.
+
+    Only arrays of two axes have several outputs. The pixels of an image, or the steps
+    of a sequence, are points of one output.
+    """
     check_equal_shapes(mean=mean, variance=variance, target=target)
-    if mean.ndim not in (1, 2):
-        raise ValueError(f"batches must have shape (n,) or (n, d), got {mean.shape}")
     negative = variance < 0
     if negative.any():
         raise ValueError(f"variance must be positive, got {variance[negative][0]}")
-    if mean.ndim == 1:
-        return mean[:, None], variance[:, None], target[:, None]
-    return mean, variance, target
+    shape = mean.shape if mean.ndim == 2 else (-1, 1)
+    return mean.reshape(shape), variance.reshape(shape), target.reshape(shape)

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import softmax
 
-from betanll.distributions._base import Array, as_array, positive
+from betanll._arrays import as_array, positive
+from betanll.typing import Array
 
 
 def effective_sampling_probabilities(variance: ArrayLike, beta: float) -> Array:

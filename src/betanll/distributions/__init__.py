@@ -1,12 +1,13 @@
 """Predictive distributions over NumPy arrays: `Normal`, `StudentT`, `Mixture`.
 
 Each holds one univariate distribution per array element. All have the same members,
-so code that consumes predictions never asks which class it was given.
+so code that consumes predictions never asks which class it was given. A class of your
+own needs three methods: see `Distribution`.
 """
 
-from betanll.distributions._base import Distribution
+from betanll.distributions._base import Affine, Distribution
 from betanll.distributions._mixture import Mixture
 from betanll.distributions._normal import Normal
 from betanll.distributions._student_t import StudentT
 
-__all__ = ["Distribution", "Mixture", "Normal", "StudentT"]
+__all__ = ["Affine", "Distribution", "Mixture", "Normal", "StudentT"]

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
-from betanll.distributions._base import (
-    HALF_LOG_2PI,
-    Array,
-    Distribution,
-    Seed,
-    affine_arguments,
-    as_array,
-    positive,
-    set_fields,
-)
+from betanll._arrays import as_array, positive
+from betanll.distributions._base import HALF_LOG_2PI, Distribution
+from betanll.distributions._contract import affine_arguments
+from betanll.distributions._crps import normal_crps
+from betanll.typing import Array, Seed
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +38,11 @@ class Normal(Distribution):
     mean: Array
     std: Array
 
+    _is_smooth = True
+
     def __post_init__(self) -> None:
-        set_fields(self, mean=as_array(self.mean), std=positive("std", self.std))
+        super().__post_init__()
+        positive("std", self.std)
 
     @classmethod
     def from_variance(cls, mean: ArrayLike, variance: ArrayLike) -> Self:
@@ -55,19 +53,24 @@ class Normal(Distribution):
     def variance(self) -> Array:
         return self.std**2
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.mean.shape
-
     def _log_prob(self, value: Array) -> Array:
         z = (value - self.mean) / self.std
         return -0.5 * z**2 - np.log(self.std) - HALF_LOG_2PI
 
-    def _tail(self, value: Array, sign: int) -> Array:
-        return as_array(ndtr(sign * (value - self.mean) / self.std))
+    def _cdf(self, value: Array) -> Array:
+        return as_array(ndtr((value - self.mean) / self.std))
 
-    def _quantile(self, level: float) -> Array:
+    def _survival(self, value: Array) -> Array:
+        return as_array(ndtr((self.mean - value) / self.std))
+
+    def _quantile(self, level: Array) -> Array:
         return as_array(self.mean + self.std * ndtri(level))
+
+    def _crps(self, target: Array) -> Array:
+        return normal_crps(target - self.mean, self.std)
+
+    def _centre_and_scale(self) -> tuple[Array, Array]:
+        return self.mean, self.std
 
     def sample(self, n_samples: int, *, rng: Seed) -> Array:
         noise = np.random.default_rng(rng).standard_normal((n_samples, *self.shape))
@@ -76,6 +79,3 @@ class Normal(Distribution):
     def affine(self, scale: ArrayLike, shift: ArrayLike) -> Self:
         scale, shift = affine_arguments(scale, shift, self.shape)
         return type(self)(scale * self.mean + shift, scale * self.std)
-
-    def __getitem__(self, index: Any) -> Self:
-        return type(self)(self.mean[index], self.std[index])

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import gammaln, stdtr, stdtrit
+from scipy.special import stdtr, stdtrit
 
-from betanll.distributions._base import (
-    HALF_LOG_2PI,
-    Array,
-    Distribution,
-    Seed,
-    affine_arguments,
-    as_array,
-    check_equal_shapes,
-    positive,
-    set_fields,
-)
+from betanll._arrays import as_array, check_equal_shapes, positive
+from betanll.distributions._base import HALF_LOG_2PI, Distribution
+from betanll.distributions._contract import affine_arguments
+from betanll.distributions._crps import student_t_crps
+from betanll.distributions._special import log1p_square, log_gamma_ratio
+from betanll.typing import Array, Seed
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,9 +42,12 @@ class StudentT(Distribution):
     loc: Array
     scale: Array
 
+    _is_smooth = True
+
     def __post_init__(self) -> None:
-        df, scale = positive("df", self.df), positive("scale", self.scale)
-        set_fields(self, df=df, loc=as_array(self.loc), scale=scale)
+        super().__post_init__()
+        positive("df", self.df)
+        positive("scale", self.scale)
 
     @classmethod
     def from_gamma(cls, mean: ArrayLike, shape: ArrayLike, rate: ArrayLike) -> Self:
@@ -78,23 +76,28 @@ class StudentT(Distribution):
         missing = np.where(self.df > 1, np.inf, np.nan)
         return np.where(self.df > 2, self.scale * np.sqrt(self.df / excess_df), missing)
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.loc.shape
-
     def _log_prob(self, value: Array) -> Array:
         a = 0.5 * self.df
         ratio = np.abs(value - self.loc) / self.scale / np.sqrt(self.df)
-        log_kernel = -(a + 0.5) * _log1p_square(ratio)
-        return log_kernel + _log_gamma_ratio(a) - np.log(self.scale) - HALF_LOG_2PI
+        log_kernel = -(a + 0.5) * log1p_square(ratio)
+        return log_kernel + log_gamma_ratio(a) - np.log(self.scale) - HALF_LOG_2PI
 
-    def _tail(self, value: Array, sign: int) -> Array:
-        return as_array(stdtr(self.df, sign * (value - self.loc) / self.scale))
+    def _cdf(self, value: Array) -> Array:
+        return as_array(stdtr(self.df, (value - self.loc) / self.scale))
 
-    def _quantile(self, level: float) -> Array:
+    def _survival(self, value: Array) -> Array:
+        return as_array(stdtr(self.df, (self.loc - value) / self.scale))
+
+    def _quantile(self, level: Array) -> Array:
         # SciPy 1.17 gives +inf for some lower quantiles out of its reach (-1e153).
         z = np.copysign(stdtrit(self.df, level), level - 0.5)
         return as_array(self.loc + self.scale * z)
+
+    def _crps(self, target: Array) -> Array:
+        return student_t_crps(target - self.loc, self.df, self.scale)
+
+    def _centre_and_scale(self) -> tuple[Array, Array]:
+        return self.loc, self.scale
 
     def sample(self, n_samples: int, *, rng: Seed) -> Array:
         size = (n_samples, *self.shape)
@@ -104,25 +107,3 @@ class StudentT(Distribution):
     def affine(self, scale: ArrayLike, shift: ArrayLike) -> Self:
         scale, shift = affine_arguments(scale, shift, self.shape)
         return type(self)(self.df, scale * self.loc + shift, scale * self.scale)
-
-    def __getitem__(self, index: Any) -> Self:
-        return type(self)(self.df[index], self.loc[index], self.scale[index])
-
-
-def _log_gamma_ratio(a: Array) -> Array:
-    """log Gamma(a + 1/2) - log Gamma(a) - log(a) / 2, which vanishes as a grows.
-
-    The difference of log-gammas loses its digits for large a; from a = 16 on, the
-    asymptotic series is exact to rounding.
-    """
-    small = np.minimum(a, 16.0)
-    direct = gammaln(small + 0.5) - gammaln(small) - 0.5 * np.log(small)
-    u = 1 / np.maximum(a, 16.0)
-    series = u * np.polyval([-31 / 18432, 17 / 14336, -1 / 640, 1 / 192, -1 / 8], u * u)
-    return np.where(a < 16, direct, series)
-
-
-def _log1p_square(r: Array) -> Array:
-    """log(1 + r**2) for r >= 0, accurate for small r and finite for huge r."""
-    large = 2 * np.log(np.hypot(1.0, r))
-    return np.where(r > 1, large, np.log1p(np.minimum(r, 1.0) ** 2))

@@ -1,17 +1,30 @@
 """The scikit-learn face of the library."""
 
 from betanll.estimators._fit_many import fit_many
-from betanll.estimators._persistence import ModelError
+from betanll.estimators._persistence import (
+    MODEL_FOLDER,
+    MissingObjectiveError,
+    ModelError,
+    check_replaceable,
+    read_model,
+    write_model,
+)
 from betanll.estimators._predictions import VarianceParts
-from betanll.estimators._presets import Settings
+from betanll.estimators._presets import PRESETS
 from betanll.estimators._regressor import HeteroscedasticRegressor
-from betanll.estimators._table_model import TableModel
+from betanll.estimators._state import from_state, to_state
 
 __all__ = [
+    "MODEL_FOLDER",
+    "PRESETS",
     "HeteroscedasticRegressor",
+    "MissingObjectiveError",
     "ModelError",
-    "Settings",
-    "TableModel",
     "VarianceParts",
+    "check_replaceable",
     "fit_many",
+    "from_state",
+    "read_model",
+    "to_state",
+    "write_model",
 ]

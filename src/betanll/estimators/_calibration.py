@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy import optimize
 
 from betanll.distributions import Distribution, StudentT
-from betanll.protocols import Unseen, weighted_mean
+from betanll.model_selection import HeldOutResiduals, weighted_mean
 
 Vector = npt.NDArray[np.float64]
 
@@ -26,15 +26,15 @@ _MAX_RESIDUALS = 20_000
 
 def residuals_of(
     predictive: Distribution, target: Vector, weights: Vector | None = None
-) -> Unseen:
+) -> HeldOutResiduals:
     """Return the standardised residuals of rows that were not used for training."""
     z = standardised_residuals(predictive, target)
     is_seen = ~np.isnan(z)
     shares = is_seen * (1.0 if weights is None else weights)
-    return Unseen(np.where(is_seen, z, 0), shares)
+    return HeldOutResiduals(np.where(is_seen, z, 0), shares)
 
 
-def spread_factor(unseen: Unseen) -> Vector:
+def spread_factor(held_out: HeldOutResiduals) -> Vector:
     """Return the factor on each target's standard deviation that fits the residuals.
 
     Its square is the mean of the squared standardised residuals, which maximises the
@@ -46,21 +46,21 @@ def spread_factor(unseen: Unseen) -> Vector:
     learning", MIDL 2020. Levi et al., "Evaluating and calibrating uncertainty
     prediction in regression tasks", Sensors 2022.
     """
-    mean_square = weighted_mean(unseen.residuals**2, unseen.weights, default=1.0)
+    mean_square = weighted_mean(held_out.residuals**2, held_out.weights, default=1.0)
     return np.maximum(np.sqrt(mean_square), _MIN_SPREAD)
 
 
-def student_t_fit(unseen: Unseen) -> tuple[Vector, Vector]:
+def student_t_fit(held_out: HeldOutResiduals) -> tuple[Vector, Vector]:
     """Return spread factor and degrees of freedom of each target's residuals.
 
     They maximise the likelihood of a Student t. A prior worth one row holds the degrees
     of freedom where the residuals say little.
     """
-    factors = spread_factor(unseen)
+    factors = spread_factor(held_out)
     found = [
         _fit_student_t(z[weight > 0] / factor, weight[weight > 0])
         for z, weight, factor in zip(
-            unseen.residuals.T, unseen.weights.T, factors, strict=True
+            held_out.residuals.T, held_out.weights.T, factors, strict=True
         )
     ]
     ratios, df = np.array(found).T
@@ -100,7 +100,10 @@ def with_spread(predictive: Distribution, factor: Vector) -> Distribution:
 
 
 def with_tails(predictive: Distribution, factor: Vector, df: Vector) -> Distribution:
-    """Return the Student t of the same mean and the spread stretched by a factor."""
+    """Return the Student t of the same mean and the spread stretched by a factor.
+
+    It replaces the distribution, which has to be normal or a mixture of normals.
+    """
     scale = predictive.std * factor * np.sqrt((df - 2) / df)
     return StudentT(np.broadcast_to(df, scale.shape), predictive.mean, scale)
 

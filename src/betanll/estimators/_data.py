@@ -12,7 +12,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from betanll.protocols import TrainingData
+from betanll.model_selection import TrainingData
 
 if TYPE_CHECKING:
     from betanll.estimators._regressor import HeteroscedasticRegressor

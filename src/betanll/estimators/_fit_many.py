@@ -7,7 +7,7 @@ from typing import Any
 
 from betanll.estimators._parameters import n_threads
 from betanll.estimators._regressor import HeteroscedasticRegressor
-from betanll.protocols import run
+from betanll.model_selection import run
 
 
 def fit_many(
@@ -42,7 +42,7 @@ def fit_many(
     [(100,), (100,)]
     """
     return run(
-        [estimator.fit_protocol(X, y) for estimator, X, y in jobs],
+        [estimator.fit_steps(X, y) for estimator, X, y in jobs],
         n_jobs=n_threads(n_jobs),
         progress=progress,
     )

@@ -1,4 +1,4 @@
-"""Checks of the estimator's parameters, and what they mean for training."""
+"""Checks of the estimator's parameters."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from betanll import objectives
-from betanll.estimators._presets import AUTO, PRESETS, Settings, is_auto
-from betanll.nets import MLP
+from betanll._limits import MAX_MEMBERS, MAX_UNITS
+from betanll.estimators._presets import AUTO, PRESETS, is_auto
+from betanll.model_selection import BETAS, LEARNING_RATES
 from betanll.objectives import BetaNLL, Objective
-from betanll.protocols import BETAS, LEARNING_RATES, Recipe
-from betanll.training import available_cores
+from betanll.processes import available_cores
+from betanll.training import Optimizer
 
 if TYPE_CHECKING:
     from betanll.estimators._regressor import HeteroscedasticRegressor
@@ -21,7 +22,10 @@ if TYPE_CHECKING:
 CALIBRATIONS = (None, "scale", "student-t", "conformal")
 SCHEDULES = ("constant", "cosine")
 
-_NO_LIMIT = 2**31 - 1
+#: Parameters that `network` and `optimizer` take the place of.
+_OF_NETWORK = ("hidden_layer_sizes", "activation", "n_bins")
+_OF_OPTIMIZER = ("learning_rate_init", "learning_rate", "weight_decay")
+
 _INFINITY = float("inf")
 _MAX_BINS = 10_000
 
@@ -33,6 +37,8 @@ def check_parameters(estimator: HeteroscedasticRegressor) -> None:
         value = getattr(estimator, name)
         if not is_auto(value) and not (_is_integer(value) and value >= 1):
             raise ValueError(f"{name} must be an integer of at least 1, got {value!r}")
+        if name == "n_members" and not is_auto(value) and value > MAX_MEMBERS:
+            raise ValueError(f"{name} must be at most {MAX_MEMBERS}, got {value!r}")
     bins: Any = estimator.n_bins
     if not is_auto(bins) and not _are_integers(bins, 0, _MAX_BINS, at_least_one=True):
         raise ValueError(
@@ -44,6 +50,11 @@ def check_parameters(estimator: HeteroscedasticRegressor) -> None:
         raise ValueError(
             f"hidden_layer_sizes must hold positive integers, got {sizes!r}"
         )
+    if not is_auto(sizes) and not _are_integers(sizes, 1, MAX_UNITS):
+        raise ValueError(
+            f"hidden_layer_sizes must hold integers of at most {MAX_UNITS}, got "
+            f"{sizes!r}"
+        )
     fraction = estimator.validation_fraction
     if not _is_number(fraction) or not 0 < fraction < 1:
         raise ValueError(
@@ -51,56 +62,40 @@ def check_parameters(estimator: HeteroscedasticRegressor) -> None:
         )
     rate: Any = estimator.learning_rate_init
     if not isinstance(rate, str) or rate not in (AUTO, "search"):
-        rates = _rates(rate)
+        rates = learning_rates(rate)
         if not rates or not all(_is_number(r) and 0 < r < _INFINITY for r in rates):
             raise ValueError(
                 "learning_rate_init must be positive, a sequence of such numbers or "
                 f'"search", got {rate!r}'
             )
+    for name, default, parameters in (
+        ("network", "network", _OF_NETWORK),
+        ("optimizer", "optimiser", _OF_OPTIMIZER),
+    ):
+        given = [key for key in parameters if not is_auto(getattr(estimator, key))]
+        if getattr(estimator, name) is not None and given:
+            raise ValueError(
+                f"{given[0]} belongs to the default {default}: leave it out, or leave "
+                f"out {name}"
+            )
+    if estimator.network is not None and not callable(estimator.network):
+        raise ValueError(
+            "network must be a class or function that takes the number of inputs and "
+            f"returns a network, got {estimator.network!r}"
+        )
+    if not isinstance(estimator.optimizer, Optimizer | None):
+        raise ValueError(
+            "optimizer must be an Optimizer such as optimizer(optax.lion, "
+            f"learning_rate=0.001), got {estimator.optimizer!r}"
+        )
     decay: Any = estimator.weight_decay
     if not is_auto(decay) and not (_is_number(decay) and 0 <= decay < _INFINITY):
         raise ValueError(f"weight_decay must be finite and not negative, got {decay!r}")
     _check_choice("learning_rate", estimator.learning_rate, (AUTO, *SCHEDULES))
     _check_choice("refit", estimator.refit, (AUTO, True, False))
     _check_choice("calibration", estimator.calibration, (AUTO, *CALIBRATIONS))
-    beta = estimator.beta
-    if isinstance(beta, str) and beta != "auto":
-        raise ValueError(f'beta must be a number, a pair or "auto", got {beta!r}')
+    candidates(estimator)
     n_threads(estimator.n_jobs)
-
-
-def recipe_of(
-    estimator: HeteroscedasticRegressor,
-    settings: Settings,
-    *,
-    n_inputs: int,
-    seeds: Sequence[int],
-) -> Recipe:
-    """Return the recipe of checked parameters, for which there are settings."""
-    return Recipe(
-        nets=[
-            MLP(
-                n_inputs,
-                tuple(settings.hidden_layer_sizes),
-                str(settings.activation),
-                n_bins=n_bins,
-            )
-            for n_bins in dict.fromkeys(map(int, settings.n_bins))
-        ],
-        objectives=_candidates(estimator.objective, estimator.beta),
-        learning_rates=_rates(settings.learning_rate_init),
-        batch_size=int(settings.batch_size),
-        max_updates=min(int(settings.max_updates), _NO_LIMIT),
-        patience=None
-        if is_auto(settings.n_iter_no_change)
-        else min(int(settings.n_iter_no_change), _NO_LIMIT),
-        validation_fraction=float(estimator.validation_fraction),
-        seeds=seeds,
-        weight_decay=float(settings.weight_decay),
-        is_decaying=settings.learning_rate == "cosine",
-        max_evaluations=settings.max_evaluations,
-        selection=settings.selection,
-    )
 
 
 def n_threads(n_jobs: int | None) -> int:
@@ -108,7 +103,7 @@ def n_threads(n_jobs: int | None) -> int:
     if n_jobs is None:
         return available_cores()
     if not _is_integer(n_jobs) or n_jobs == 0:
-        raise ValueError(f"n_jobs must be None or an integer but 0, got {n_jobs!r}")
+        raise ValueError(f"n_jobs must be None or a nonzero integer, got {n_jobs!r}")
     return n_jobs if n_jobs > 0 else max(1, available_cores() + 1 + n_jobs)
 
 
@@ -125,7 +120,7 @@ def _are_integers(
     )
 
 
-def _rates(given: Any) -> Sequence[float]:
+def learning_rates(given: Any) -> Sequence[float]:
     """Return the learning rates to try."""
     if isinstance(given, str):
         return LEARNING_RATES if given == "search" else ()
@@ -134,10 +129,14 @@ def _rates(given: Any) -> Sequence[float]:
     return (float(given) if _is_number(given) else given,)
 
 
-def _candidates(objective: Any, beta: Any) -> Sequence[Objective]:
+def candidates(estimator: HeteroscedasticRegressor) -> Sequence[Objective]:
+    """Return the objectives to try: several for ``beta="auto"``."""
+    objective, beta = estimator.objective, estimator.beta
     if objective != BetaNLL.name:
         return (objectives.get(objective),)
     if isinstance(beta, str):
+        if not is_auto(beta):
+            raise ValueError(f'beta must be a number, a pair or "auto", got {beta!r}')
         return tuple(BetaNLL(value) for value in BETAS)
     if isinstance(beta, list):
         beta = tuple(beta)

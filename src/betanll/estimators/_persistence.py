@@ -32,8 +32,9 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from betanll._files import folder_written_atomically, sync_folder, write_synced
-from betanll._version import __version__
+from betanll import __version__
+from betanll.files import folder_written_atomically, sync_folder, write_synced
+from betanll.sentences import shortened
 
 JSON: TypeAlias = (
     "bool | int | float | str | list[JSON] | tuple[JSON, ...] | dict[str, JSON] | None"
@@ -42,6 +43,8 @@ JSON: TypeAlias = (
 FORMAT = "betanll-model"
 FORMAT_VERSION = 1
 
+#: Name of the model folder in the folder that ``betanll fit`` writes.
+MODEL_FOLDER = "model"
 _MODEL = "model.json"
 _WEIGHTS = "weights.safetensors"
 _NEW_MODEL = ".model.json.new"
@@ -56,6 +59,13 @@ _DTYPES = frozenset(map(np.dtype, "?bhilqBHILQefdF"))
 
 class ModelError(ValueError):
     """A model folder that is missing, damaged, foreign or too new."""
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__(shortened(sentence))
+
+
+class MissingObjectiveError(ModelError):
+    """A model needs an objective that is not registered."""
 
 
 def write_model(
@@ -120,15 +130,21 @@ def read_model(
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Return the configuration and the arrays of a model folder.
 
+    The path may also be the folder that ``betanll fit`` wrote, with ``model`` in it.
     Nothing in it is executed. What is not exactly as it was written raises a
     :class:`ModelError`; a folder written by another version of betanll in the same
     format gives a ``UserWarning``.
     """
     folder = Path(path)
-    if not folder.exists():
-        raise ModelError(f"{folder} does not exist")
-    if not folder.is_dir():
-        raise ModelError(f"{folder} is not a model folder but a file")
+    try:
+        if not folder.exists():
+            raise ModelError(f"{folder} does not exist")
+        if not folder.is_dir():
+            raise ModelError(f"{folder} is not a model folder but a file")
+        if not (folder / _MODEL).exists() and (folder / MODEL_FOLDER).is_dir():
+            folder = folder / MODEL_FOLDER
+    except OSError as error:
+        raise ModelError(f"{folder} cannot be read: {error.strerror}") from None
     model = _content(folder / _MODEL, limit=_MAX_MODEL_BYTES)
     document = _checked_document(folder / _MODEL, model)
     is_committed = not (folder / _NEW_MODEL).exists()
@@ -208,15 +224,18 @@ def _encoded(value: Any, place: str) -> JSON:
     raise TypeError(f"{place} is a {type(value).__name__}, which JSON cannot hold")
 
 
-def check_replaceable(folder: Path) -> None:
-    """Refuse to write over anything but a model or an empty folder."""
+def check_replaceable(folder: Path) -> bool:
+    """Refuse to write over anything but a model or an empty folder.
+
+    Return whether there is a model to be replaced.
+    """
     if not os.path.lexists(folder):
-        return
+        return False
     if not folder.is_dir():
         raise FileExistsError(f"{folder} exists and is not a folder")
     names = {entry.name for entry in folder.iterdir()} - {_NEW_MODEL, _NEW_WEIGHTS}
     if not names:
-        return
+        return False
     try:
         _checked_format(folder / _MODEL, _content(folder / _MODEL, _MAX_MODEL_BYTES))
         is_ours = names <= {_MODEL, _WEIGHTS}
@@ -227,6 +246,7 @@ def check_replaceable(folder: Path) -> None:
             f"{folder} exists and is not a model folder of betanll alone: "
             "delete it or choose another path"
         )
+    return True
 
 
 def _settle(folder: Path) -> None:

@@ -11,17 +11,12 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from betanll import metrics
 from betanll.distributions import Distribution, Mixture
-from betanll.estimators._calibration import (
-    conformal_factors,
-    with_spread,
-    with_tails,
-)
-from betanll.nets import MLP
+from betanll.estimators._calibration import conformal_factors, with_spread, with_tails
+from betanll.networks import Network
 from betanll.objectives import Objective
-from betanll.protocols import Positions, Whitening
+from betanll.preprocessing import QuantilePositions, Standardizer
 from betanll.training import predict_parameters
-
-Array = npt.NDArray[np.float64]
+from betanll.typing import Array
 
 
 class VarianceParts(NamedTuple):
@@ -36,11 +31,11 @@ class Predictions:
 
     # Without values here, so that an unfitted one has none of it.
     n_outputs_: int
-    net_: MLP
+    net_: Network
     objective_: Objective
     members_: list[Any]
-    inputs_: Whitening | Positions
-    targets_: Whitening
+    inputs_: Standardizer | QuantilePositions
+    targets_: Standardizer
     spread_: Array
     df_: Array | None
     conformal_scores_: list[Array] | None
@@ -69,10 +64,10 @@ class Predictions:
     def predict_dist(self, X: Any) -> Distribution:
         """Return the predictive distribution of each row in the units of the target.
 
-        A :class:`~betanll.distributions.Normal` or
-        :class:`~betanll.distributions.StudentT`, or their
-        :class:`~betanll.distributions.Mixture` for an ensemble. Calibration to a
-        Student t makes one of an ensemble too, with the mean and spread of the mixture.
+        This is the distribution of the objective, mapped to the units of the target, or
+        a :class:`~betanll.distributions.Mixture` of these for an ensemble. Calibration
+        to a Student t, which is for objectives that predict normals, makes it one
+        :class:`~betanll.distributions.StudentT` of the same mean.
         """
         predictive = self._distribution(self._checked_inputs(X))
         return predictive[:, 0] if self._y_is_vector else predictive
@@ -93,7 +88,8 @@ class Predictions:
         mixture = with_spread(self._whitened(self._checked_inputs(X)), self.spread_)
         mixture = mixture.affine(self.targets_.scale, self.targets_.mean)
         mixture = mixture[:, 0] if self._y_is_vector else mixture
-        if isinstance(mixture, Mixture):
+        # The mixture that a single network predicts is all noise.
+        if isinstance(mixture, Mixture) and len(self.members_) > 1:
             return VarianceParts(mixture.aleatoric_variance, mixture.epistemic_variance)
         return VarianceParts(mixture.variance, np.zeros(mixture.shape))
 
@@ -113,17 +109,8 @@ class Predictions:
         array of shape (n, 2) or (n, 2, n_outputs)
             Lower and upper bounds.
         """
-        if not 0 < coverage < 1:
-            raise ValueError(f"coverage must lie in (0, 1), got {coverage}")
-        check_is_fitted(self)
-        if self.conformal_scores_ is None:
-            return self.predict_dist(X).interval(coverage)
         predictive = self._distribution(self._checked_inputs(X))
-        half_width = _conformal_half_width(
-            predictive, conformal_factors(self.conformal_scores_, coverage)
-        )
-        bounds = [predictive.mean - half_width, predictive.mean + half_width]
-        interval = np.stack(bounds, axis=1)
+        interval = self._interval(predictive, coverage)
         return interval[:, :, 0] if self._y_is_vector else interval
 
     def predict_quantiles(self, X: Any, alpha: float | Sequence[float]) -> Array:
@@ -201,23 +188,46 @@ class Predictions:
             )
         return target
 
-    def _distribution(self, X: npt.NDArray[np.floating]) -> Distribution:
+    def _interval(self, predictive: Distribution, coverage: float) -> Array:
+        """Return the intervals of distributions of shape (n, n_outputs)."""
+        if not 0 < coverage < 1:
+            raise ValueError(f"coverage must lie in (0, 1), got {coverage}")
+        if self.conformal_scores_ is None:
+            return predictive.interval(coverage)
+        half_width = _conformal_half_width(
+            predictive, conformal_factors(self.conformal_scores_, coverage)
+        )
+        bounds = [predictive.mean - half_width, predictive.mean + half_width]
+        return np.stack(bounds, axis=1)
+
+    def _distribution(
+        self, X: npt.NDArray[np.floating], *, in_blocks: bool = False
+    ) -> Distribution:
         """Return the predictive distribution, always of shape (n, n_outputs)."""
-        whitened = self._whitened(X)
+        whitened = self._whitened(X, in_blocks=in_blocks)
         if self.df_ is None:
             whitened = with_spread(whitened, self.spread_)
         else:
             whitened = with_tails(whitened, self.spread_, self.df_)
         return whitened.affine(self.targets_.scale, self.targets_.mean)
 
-    def _whitened(self, X: npt.NDArray[np.floating]) -> Distribution:
-        """Return what the networks predict, before any calibration."""
+    def _whitened(
+        self, X: npt.NDArray[np.floating], *, in_blocks: bool = False
+    ) -> Distribution:
+        """Return what the networks predict, before any calibration.
+
+        With `in_blocks`, a row has the same bits in any company.
+        """
         blocks: list[list[tuple[Array, ...]]] = [[] for _ in self.members_]
         for block in self.inputs_.blocks(X):
             for parameters, params in zip(blocks, self.members_, strict=True):
                 parameters.append(
                     predict_parameters(
-                        self.net_, self.objective_, params, block.astype(np.float32)
+                        self.net_,
+                        self.objective_,
+                        params,
+                        block.astype(np.float32),
+                        in_blocks=in_blocks,
                     )
                 )
         components = [

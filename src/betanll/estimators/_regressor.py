@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -20,19 +21,21 @@ from betanll.estimators._calibration import (
     student_t_fit,
 )
 from betanll.estimators._data import MIN_ROWS, checked_data
-from betanll.estimators._parameters import check_parameters, n_threads, recipe_of
+from betanll.estimators._parameters import candidates, check_parameters, n_threads
+from betanll.estimators._plan import plan_of
 from betanll.estimators._predictions import Predictions
-from betanll.estimators._presets import Settings, settings_of
-from betanll.objectives import Objective, Schedule
-from betanll.protocols import (
-    Fitted,
-    Positions,
+from betanll.model_selection import (
+    FitPlan,
+    FittedModel,
     as_numpy,
     crossfit,
     run,
     search_and_refit,
 )
-from betanll.training import FitResult, FitTask
+from betanll.networks import MLP, Network
+from betanll.objectives import Objective, Schedule, warn_of_unusual_beta
+from betanll.preprocessing import QuantilePositions
+from betanll.training import FitResult, FitTask, Optimizer
 
 
 class HeteroscedasticRegressor(
@@ -61,7 +64,7 @@ class HeteroscedasticRegressor(
     beta : float, (start, end) or "auto", default=0.5
         Exponent of ``"beta-nll"``; other objectives ignore it. 0 is the plain
         likelihood, 1 fits the mean as the squared error does. ``"auto"`` chooses among
-        0, 0.25, 0.5, 0.75 and 1 by validation log-likelihood, with the learning rate.
+        0, 0.25, 0.5, 0.75 and 1 by validation log-likelihood. Above 1, ``fit`` warns.
     hidden_layer_sizes : int, sequence of int or "auto", default="auto"
         Units of each hidden layer; empty for a linear model.
     activation : {"relu", "tanh", "elu", "gelu", "silu", "auto"}, default="auto"
@@ -85,9 +88,9 @@ class HeteroscedasticRegressor(
     max_updates : int or "auto", default="auto"
         Budget of one training, in updates.
     n_iter_no_change : int or "auto", default="auto"
-        Looks at the validation part without improvement that end a training. There is
-        one after each epoch, but at most 400 in a budget with another preset than
-        ``"paper"``; ``"auto"`` is a tenth of these, and at least three.
+        Patience: stop after this many validations in a row without improvement.
+        Validation runs after every epoch; all presets but ``"paper"`` run it at most
+        400 times. ``"auto"`` is a tenth of the planned validations, and at least 3.
     validation_fraction : float, default=0.2
         Share of the rows for validation.
     n_members : int or "auto", default="auto"
@@ -98,27 +101,36 @@ class HeteroscedasticRegressor(
         validation part. Without it each has its own validation part.
     calibration : {None, "scale", "student-t", "conformal", "auto"}, default="auto"
         ``"scale"`` stretches all predicted spreads by one factor for each target, so
-        that standardised residuals have mean square one. ``"student-t"`` also chooses
-        tails: the degrees of freedom of a Student t. ``"conformal"`` makes intervals
+        that standardised residuals have mean square one; it works for any predictive
+        distribution. ``"student-t"``, for objectives that predict normals, also chooses
+        tails: the degrees of freedom of a Student t. ``"auto"`` never replaces another
+        distribution by a Student t. ``"conformal"`` makes intervals
         hold their coverage with a guarantee for finite samples; means, spreads and
         densities stay as they are. The first two use the validation parts if there is
         no refit; else, and for the third, a share of the rows as large as
         `validation_fraction` is set aside first.
+    network : callable or None, default=None
+        A custom network instead of the perceptron: a class or function that takes the
+        number of inputs and returns a :class:`~betanll.networks.Network`. Inputs are
+        standardised, unless the network has an attribute ``n_bins`` above 0.
+    optimizer : Optimizer or None, default=None
+        A custom optimiser instead of Adam, see :func:`betanll.training.optimizer`. A
+        hyperparameter ``n_updates`` of its factory is set to the length of the run.
     random_state : int, RandomState or None, default=None
         Splits, initialisation and shuffling. An integer gives the same bits each time.
     n_jobs : int or None, default=None
         Trainings at a time; None and -1 mean one for each core.
     verbose : int, default=0
-        Above 0, show a progress bar.
+        Above 0, show progress: a bar in a terminal, else a line every ten seconds.
 
     Attributes
     ----------
     n_features_in_ : int
-        Number of input columns; ``feature_names_in_`` has their names, if there were.
+        Number of input columns; ``feature_names_in_`` holds their names, if any.
     n_outputs_ : int
         Number of targets.
-    best_learning_rate_ : float
-        Learning rate of the final training.
+    best_learning_rate_ : float or None
+        Learning rate of the final training, None if a custom optimiser has none.
     beta_ : float, (start, end) or None
         Exponent of the final training, None for objectives without one.
     n_iter_, n_updates_ : int
@@ -171,11 +183,10 @@ class HeteroscedasticRegressor(
     (2, 2)
     """
 
-    # What ``fit`` learns, with what predictions need; without values here, so that an
-    # unfitted one has none of it.
+    # Set by ``fit``. Annotated only: scikit-learn takes attributes for a fit.
     n_features_in_: int
     feature_names_in_: npt.NDArray[Any]
-    best_learning_rate_: float
+    best_learning_rate_: float | None
     best_validation_score_: float
     beta_: Schedule | None
     n_iter_: int
@@ -203,6 +214,8 @@ class HeteroscedasticRegressor(
         n_members: int | str = "auto",
         refit: bool | str = "auto",
         calibration: str | None = "auto",
+        network: Callable[[int], Network] | None = None,
+        optimizer: Optimizer | None = None,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -223,6 +236,8 @@ class HeteroscedasticRegressor(
         self.n_members = n_members
         self.refit = refit
         self.calibration = calibration
+        self.network = network
+        self.optimizer = optimizer
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -243,46 +258,45 @@ class HeteroscedasticRegressor(
         -------
         self
         """
+        warn_of_unusual_beta(candidates(self), stacklevel=2)
         run(
-            [self.fit_protocol(X, y, sample_weight)],
+            [self.fit_steps(X, y, sample_weight)],
             n_jobs=n_threads(self.n_jobs),
             progress=bool(self.verbose),
         )
         return self
 
-    def settings_for(self, n_rows: int, n_inputs: int) -> Settings:
+    def plan_for(self, n_rows: int, n_inputs: int) -> FitPlan:
         """Return what is trained on a table of this size, with "auto" resolved.
 
-        Parameters
-        ----------
-        n_rows, n_inputs : int
+        ``fit`` draws other seeds, but as many.
 
         Examples
         --------
-        >>> settings = HeteroscedasticRegressor().settings_for(1000, 8)
-        >>> settings.n_members, settings.batch_size, settings.n_bins
-        (10, 64, (32, 0))
+        >>> plan = HeteroscedasticRegressor().plan_for(1000, 8)
+        >>> len(plan.seeds), plan.batch_size
+        (10, 64)
+        >>> [network.n_bins for network in plan.networks]
+        [32, 0]
         """
         check_parameters(self)
-        return settings_of(self, n_rows=n_rows, n_inputs=n_inputs)
+        return plan_of(self, n_rows=n_rows, n_inputs=n_inputs)
 
-    def fit_protocol(
+    def fit_steps(
         self, X: Any, y: Any, sample_weight: Any = None
     ) -> Generator[list[FitTask], list[FitResult], Self]:
-        """Fit as a generator: yields trainings, is sent their results, returns self.
+        """Fit as a generator, for :func:`fit_many`, which trains estimators together.
 
-        For :func:`fit_many`, which trains several estimators as one fleet. A fit that
-        fails or is interrupted leaves the estimator as it was.
+        A fit that fails or is interrupted leaves the estimator as it was.
         """
         check_parameters(self)
         model = copy.copy(self)
         data = checked_data(model, X, y, sample_weight)
-        n_inputs = data.inputs.shape[1]
-        settings = self.settings_for(len(data), n_inputs)
+        plan = plan_of(self, n_rows=len(data), n_inputs=data.inputs.shape[1])
         random = check_random_state(self.random_state)
         order = random.permutation(len(data))
         held_out = data[order[:0]]
-        if settings.holds_out_rows:
+        if plan.holds_out_rows:
             n_held_out = max(1, round(self.validation_fraction * len(data)))
             if len(data) - n_held_out < MIN_ROWS:
                 raise ValueError(
@@ -292,26 +306,25 @@ class HeteroscedasticRegressor(
             data = data[order[n_held_out:]]
             order = random.permutation(len(data))
         # Drawn last: more members leave the splits and the first one as they are.
-        seeds = random.randint(2**31 - 1, size=settings.n_members).tolist()
-        recipe = recipe_of(self, settings, n_inputs=n_inputs, seeds=seeds)
-        protocol = search_and_refit if settings.refit else crossfit
-        fitted = yield from protocol(recipe, data, order)
+        seeds = random.randint(2**31 - 1, size=len(plan.seeds)).tolist()
+        plan = replace(plan, seeds=seeds)
+        protocol = search_and_refit if plan.refit else crossfit
+        fitted = yield from protocol(plan, data, order)
         model._keep(fitted)
-        if settings.calibration == "conformal":
+        if plan.calibration == "conformal":
             predictive = model._distribution(held_out.inputs)
             model.conformal_scores_ = conformal_scores(predictive, held_out.targets)
-        elif settings.calibration is not None:
-            unseen = fitted.unseen
-            if unseen is None:
+        elif plan.calibration is not None:
+            residuals = fitted.held_out
+            if residuals is None:
                 predictive = model._whitened(held_out.inputs)
-                targets = (
-                    held_out.targets - fitted.targets.mean
-                ) / fitted.targets.scale
-                unseen = residuals_of(predictive, targets, held_out.weights)
-            if settings.calibration == "scale":
-                model.spread_ = spread_factor(unseen)
+                white = fitted.targets
+                targets = (held_out.targets - white.mean) / white.scale
+                residuals = residuals_of(predictive, targets, held_out.weights)
+            if plan.calibration == "scale":
+                model.spread_ = spread_factor(residuals)
             else:
-                model.spread_, model.df_ = student_t_fit(unseen)
+                model.spread_, model.df_ = student_t_fit(residuals)
         self.__dict__ = model.__dict__
         return self
 
@@ -333,7 +346,9 @@ class HeteroscedasticRegressor(
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model into a folder, without pickle.
 
-        The folder appears whole or not at all; an older model there is replaced.
+        The folder appears whole or not at all; an older model there is replaced. A
+        custom network needs a name, see :func:`betanll.networks.network`. Of the
+        parameters, `network` and `optimizer` are not saved: the loaded model has None.
         """
         from betanll.estimators import _persistence, _state
 
@@ -355,6 +370,11 @@ class HeteroscedasticRegressor(
         from betanll.torch import RegressorModule
 
         check_is_fitted(self)
+        if not isinstance(self.net_, MLP):
+            raise ValueError(
+                "to_torch exports the default network only, not "
+                f"{type(self.net_).__name__}"
+            )
         return RegressorModule(
             members=self.members_,
             activation=self.net_.activation,
@@ -365,7 +385,7 @@ class HeteroscedasticRegressor(
             squeeze=self._y_is_vector,
             **(
                 {"knots": self.inputs_.knots}
-                if isinstance(self.inputs_, Positions)
+                if isinstance(self.inputs_, QuantilePositions)
                 else {
                     "input_mean": self.inputs_.mean,
                     "input_scale": self.inputs_.scale,
@@ -378,7 +398,7 @@ class HeteroscedasticRegressor(
         tags.input_tags.sparse = False
         return tags
 
-    def _keep(self, fitted: Fitted) -> None:
+    def _keep(self, fitted: FittedModel) -> None:
         """Store what training found, with NumPy arrays as parameters."""
         first = fitted.members[0]
         self.net_ = fitted.net

@@ -1,7 +1,7 @@
 """A fitted estimator as plain JSON values and named arrays, and back.
 
-Nothing is looked up by a name from the file except in the fixed tables of this
-library, and every array is checked against the network it claims to belong to.
+Nothing is looked up by a name from the file except among the registered objectives,
+and every array is checked against the network it claims to belong to.
 """
 
 from __future__ import annotations
@@ -10,28 +10,28 @@ import dataclasses
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import jax
 import numpy as np
 import numpy.typing as npt
 
+from betanll import networks
 from betanll.estimators._persistence import ModelError
-from betanll.estimators._stored import (
+from betanll.estimators.stored import (
     Arrays,
     Check,
-    built,
-    named_layers,
-    objective_from_json,
-    objective_to_json,
+    named_arrays,
     parameters_from_json,
     parameters_to_json,
     plain,
     restored,
     stored_array,
-    stored_layers,
+    stored_objective,
+    stored_tree,
     unlisted,
 )
-from betanll.nets import MLP
-from betanll.objectives import Objective
-from betanll.protocols import Positions, Whitening
+from betanll.networks import Network
+from betanll.objectives import to_json
+from betanll.preprocessing import QuantilePositions, Standardizer
 
 if TYPE_CHECKING:
     from betanll.estimators._regressor import HeteroscedasticRegressor
@@ -48,14 +48,8 @@ def to_state(
     configuration = {
         "kind": type(estimator).__name__,
         "parameters": parameters_to_json(estimator.get_params(deep=False)),
-        "net": {
-            "n_inputs": estimator.net_.n_inputs,
-            "hidden_sizes": list(estimator.net_.hidden_sizes),
-            "activation": estimator.net_.activation,
-            "initialiser": estimator.net_.initialiser,
-            "n_bins": estimator.net_.n_bins,
-        },
-        "objective": objective_to_json(estimator.objective_),
+        "net": networks.to_json(estimator.net_),
+        "objective": to_json(estimator.objective_),
         "feature_names": None if names is None else [str(name) for name in names],
         "y_is_vector": estimator._y_is_vector,
         "n_members": len(estimator.members_),
@@ -79,7 +73,7 @@ def to_state(
     if estimator.df_ is not None:
         arrays["df"] = estimator.df_
     for i, member in enumerate(estimator.members_):
-        arrays |= named_layers(f"member.{i}", member)
+        arrays |= named_arrays(f"member.{i}", member)
     for name, column in estimator.history_.items():
         arrays[f"history.{name}"] = column
     for i, scores in enumerate(estimator.conformal_scores_ or ()):
@@ -103,8 +97,8 @@ def _restore(
         raise ModelError(f"the model is a {kind}, not a {cls.__name__}")
     estimator = cls(**parameters_from_json(configuration["parameters"]))
 
-    estimator.net_ = built(MLP, configuration["net"])
-    estimator.objective_ = objective_from_json(configuration["objective"])
+    estimator.net_ = networks.from_json(configuration["net"])
+    estimator.objective_ = stored_objective(configuration["objective"])
     n_inputs, n_outputs = estimator.net_.n_inputs, int(configuration["n_outputs"])
     estimator.n_features_in_ = n_inputs
     estimator.n_outputs_ = n_outputs
@@ -123,7 +117,7 @@ def _restore(
         return stored_array(arrays, name, (n,), np.float64, is_valid)
 
     estimator.inputs_ = _input_map(arrays, estimator.net_)
-    estimator.targets_ = Whitening(
+    estimator.targets_ = Standardizer(
         vector("targets.mean", n_outputs),
         vector("targets.scale", n_outputs, _is_positive),
     )
@@ -132,8 +126,12 @@ def _restore(
     if "df" in arrays:
         # Others have no variance.
         estimator.df_ = vector("df", n_outputs, lambda df: np.isfinite(df) & (df > 2))
+    head_sizes = estimator.objective_.head_sizes(n_outputs)
+    template = jax.eval_shape(
+        partial(estimator.net_.init, head_sizes), key=jax.random.key(0)
+    )
     estimator.members_ = [
-        _member(arrays, i, estimator.net_, estimator.objective_, n_outputs)
+        stored_tree(arrays, f"member.{i}", template)
         for i in range(int(configuration["n_members"]))
     ]
     if not estimator.members_:
@@ -158,10 +156,10 @@ def _restore(
     return estimator
 
 
-def _input_map(arrays: Arrays, net: MLP) -> Whitening | Positions:
-    n = net.n_inputs
-    if not net.n_bins:
-        return Whitening(
+def _input_map(arrays: Arrays, net: Network) -> Standardizer | QuantilePositions:
+    n, n_bins = net.n_inputs, getattr(net, "n_bins", 0)
+    if not n_bins:
+        return Standardizer(
             stored_array(arrays, "inputs.mean", (n,), np.float64),
             stored_array(
                 arrays, "inputs.scale", (n,), np.float64, lambda scale: scale > 0
@@ -175,17 +173,10 @@ def _input_map(arrays: Arrays, net: MLP) -> Whitening | Positions:
             [np.isfinite(knots[:1]), is_later | (is_padding[1:])], axis=0
         )
 
-    shape = (net.n_bins + 1, n)
-    return Positions(
+    shape = (n_bins + 1, n)
+    return QuantilePositions(
         stored_array(arrays, "inputs.knots", shape, np.float64, is_increasing)
     )
-
-
-def _member(
-    arrays: Arrays, i: int, net: MLP, objective: Objective, n_outputs: int
-) -> list[dict[str, npt.NDArray[np.float32]]]:
-    sizes = (net.n_encoded, *net.hidden_sizes, sum(objective.head_sizes(n_outputs)))
-    return stored_layers(arrays, f"member.{i}", sizes)
 
 
 def _scores(arrays: Arrays, i: int) -> npt.NDArray[Any]:

@@ -6,6 +6,7 @@ Every function is elementwise and written once for the three libraries: it runs 
 the target, then options by keyword. Shapes that would broadcast raise.
 """
 
+from betanll._exponents import check_exponent
 from betanll.losses._gaussian import (
     beta_nll,
     crps_gaussian,
@@ -27,6 +28,7 @@ crps = crps_gaussian
 
 __all__ = [
     "beta_nll",
+    "check_exponent",
     "crps",
     "crps_gaussian",
     "expected_gaussian_log_prob",

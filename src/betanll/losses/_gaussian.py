@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from numbers import Real
 
 import numpy as np
 
-from betanll.losses._backend import Array, arrays_of_equal_shape, erf, stop_gradient
+from betanll._exponents import check_exponent
+from betanll.losses.arrays import Array, arrays_of_equal_shape, erf, stop_gradient
 
 _HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 
@@ -75,8 +77,9 @@ def beta_nll(
     mean, variance, target : array of shape (..., n_outputs)
         Predicted mean and variance, observed value. The variance must be positive.
     beta : float or array, default=0.5
-        0 is the plain NLL; 1 gives the mean the gradient of the squared error. An array
-        must broadcast to the shape of the variance.
+        0 is the plain NLL; 1 gives the mean the gradient of the squared error. A number
+        must be finite and at least 0. An array must broadcast to the shape of the
+        variance; its values are not checked.
     beta_mean, beta_variance : float, optional
         Separate exponents for the gradient of the mean and of the variance; either
         defaults to `beta`. (1, 2) is the natural gradient in output space up to a
@@ -116,6 +119,9 @@ def beta_nll(
     constant = _HALF_LOG_2PI if full else 0.0
 
     def weight(exponent: float | Array) -> Array:
+        # Arrays pass unchecked: they may be traced, and looking at them costs time.
+        if isinstance(exponent, Real) or not hasattr(exponent, "shape"):
+            check_exponent("beta", exponent)
         # v ** exponent; the logarithm is at hand and a power costs twice an exp.
         power = stop_gradient(xp.exp(exponent * log_variance))
         if power.shape != variance.shape:

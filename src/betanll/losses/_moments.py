@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from betanll.losses._backend import Array, arrays_of_equal_shape, stop_gradient
+from betanll.losses.arrays import Array, arrays_of_equal_shape, stop_gradient
 
 
 def squared_error(mean: Array, target: Array) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from betanll.losses._backend import Array, arrays_of_equal_shape, lgamma_half_step
+from betanll.losses.arrays import Array, arrays_of_equal_shape, lgamma_half_step
 
 
 def student_t_nll(mean: Array, shape: Array, rate: Array, target: Array) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from betanll.losses._backend import (
+from betanll.losses.arrays import (
     Array,
     arrays_of_equal_shape,
     digamma,

@@ -7,24 +7,29 @@ but makes the result NaN.
 The scorers at the end fit scikit-learn's ``scoring`` parameter.
 """
 
-from betanll.metrics._crps import crps, crps_values
-from betanll.metrics._evaluate import Scores, evaluate
 from betanll.metrics._intervals import (
     interval_coverage,
     interval_score,
     interval_width,
     pinball_loss,
 )
-from betanll.metrics._points import log_likelihood, mean_squared_z, rmse
 from betanll.metrics._scorers import (
     CoverageScorer,
     NegCoverageErrorScorer,
     NegIntervalScoreScorer,
     coverage_scorer,
+    log_likelihood_scorer,
     neg_coverage_error_scorer,
     neg_crps_scorer,
     neg_interval_score_scorer,
-    neg_log_likelihood_scorer,
+)
+from betanll.metrics._scores import (
+    Scores,
+    crps,
+    evaluate,
+    log_likelihood,
+    mean_squared_z,
+    rmse,
 )
 
 __all__ = [
@@ -34,17 +39,16 @@ __all__ = [
     "Scores",
     "coverage_scorer",
     "crps",
-    "crps_values",
     "evaluate",
     "interval_coverage",
     "interval_score",
     "interval_width",
     "log_likelihood",
+    "log_likelihood_scorer",
     "mean_squared_z",
     "neg_coverage_error_scorer",
     "neg_crps_scorer",
     "neg_interval_score_scorer",
-    "neg_log_likelihood_scorer",
     "pinball_loss",
     "rmse",
 ]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from betanll.distributions._base import Array, as_array
-from betanll.metrics._checks import check_finite_or_missing, mean_observed
+from betanll._arrays import as_array
+from betanll.metrics._targets import check_finite_or_missing, mean_observed
+from betanll.typing import Array
 
 
 def interval_coverage(interval: ArrayLike, target: ArrayLike) -> float:

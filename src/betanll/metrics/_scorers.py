@@ -9,24 +9,20 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from betanll._arrays import as_array
 from betanll.distributions import Distribution, Normal
-from betanll.distributions._base import Array, as_array
-from betanll.metrics._crps import crps
 from betanll.metrics._intervals import (
     check_coverage,
     interval_coverage,
     interval_score,
 )
-from betanll.metrics._points import log_likelihood
+from betanll.metrics._scores import crps, log_likelihood
+from betanll.typing import Array
 
 
 @dataclass(frozen=True)
-class NegLogLikelihoodScorer:
-    """The mean log-likelihood, that is *minus* the NLL, so that greater is better.
-
-    The name follows scikit-learn's ``neg_log_loss``: "neg" is the sign that turns the
-    loss into a score.
-    """
+class LogLikelihoodScorer:
+    """The mean log-likelihood of the targets; greater is better."""
 
     def __call__(self, estimator: Any, X: Any, y: ArrayLike) -> float:
         predictive = _predict_dist(*_unwrap(estimator, X))
@@ -123,7 +119,7 @@ class NegIntervalScoreScorer(_IntervalScorer):
 
 
 #: The mean log-likelihood (minus the NLL): greater is better.
-neg_log_likelihood_scorer = NegLogLikelihoodScorer()
+log_likelihood_scorer = LogLikelihoodScorer()
 #: Minus the mean CRPS.
 neg_crps_scorer = NegCRPSScorer()
 #: The observed coverage of 90 % intervals.

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any, ClassVar, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import jax
+from betanll.losses.arrays import Array, is_torch
 
-from betanll import _pytree
-from betanll.distributions import Distribution
+if TYPE_CHECKING:
+    from betanll.distributions import Distribution
 
-Array = jax.Array
 #: Arrays of JAX during training, of NumPy for predictions.
 Parameters = tuple[Any, ...]
 Schedule = float | tuple[float, float]
-ObjectiveClass = TypeVar("ObjectiveClass", bound="Objective")
 
 
 class Objective:
@@ -23,14 +21,15 @@ class Objective:
 
     A subclass says how many raw outputs it needs for each target, how they become
     distribution parameters, what the training loss is and which predictive
-    distribution the parameters mean. Decorate it with :func:`objective`; list it in
-    :data:`betanll.objectives.OBJECTIVES` to make it known by name.
+    distribution the parameters mean. Required are :attr:`n_parameters`,
+    :meth:`parameters`, :meth:`loss`, :meth:`nll` and :meth:`predictive`. Decorate the
+    class with :func:`objective`, which registers it under a name.
 
     All arrays have samples last: raw outputs ``(n_parameters, n_targets, n)``,
-    parameters and targets ``(n_targets, n)``. Values are in whitened units.
+    parameters and targets ``(n_targets, n)``. Values are in standardised units.
     """
 
-    #: Name in the estimator and on the command line.
+    #: Name in the estimator and on the command line; the decorator sets it.
     name: ClassVar[str]
     #: Raw outputs for each target.
     n_parameters: ClassVar[int]
@@ -38,14 +37,20 @@ class Objective:
     n_detached: ClassVar[int] = 0
     #: How the loss is reduced over targets, "sum" or "mean".
     reduction: ClassVar[str] = "sum"
-    #: What selects models on validation data, "nll" or "squared-error".
-    selection: ClassVar[str] = "nll"
+    #: What selects models on validation data, "nll" or "squared_error".
+    validation_score: ClassVar[str] = "nll"
     #: Whether the training loss draws random numbers.
     is_stochastic: ClassVar[bool] = False
+    #: Family of the predictive distribution. Calibration to a Student t is for "normal"
+    #: alone. A class with its own `predictive` is "custom" unless it says otherwise.
+    predictive_family: ClassVar[str] = "custom"
 
     @property
     def n_predictive(self) -> int:
-        """How many of the raw outputs, counted from the first, predictions need."""
+        """How many of the raw outputs, counted from the first, predictions need.
+
+        If these are fewer than `n_parameters`, predictions get as many parameters.
+        """
         return self.n_parameters
 
     def head_sizes(self, n_targets: int) -> tuple[int, ...]:
@@ -64,8 +69,11 @@ class Objective:
         """Return the elementwise negative log-density, constants included."""
         raise NotImplementedError
 
-    def nll_with_tails(self, parameters: Parameters, target: Array) -> Array:
-        """Return the same with tails so heavy that no single target weighs much."""
+    def robust_nll(self, parameters: Parameters, target: Array) -> Array:
+        """Return an NLL with tails so heavy that no single target weighs much.
+
+        Most presets select the best epoch by it. The default is :meth:`nll`.
+        """
         return self.nll(parameters, target)
 
     def mean(self, parameters: Parameters) -> Array:
@@ -76,14 +84,34 @@ class Objective:
         """Return the predictive distribution, computed in double precision."""
         raise NotImplementedError
 
+    def moments(self, parameters: Parameters) -> tuple[Array, Array]:
+        """Return mean and variance of the predictive distribution.
+
+        The default asks :meth:`predictive`, which knows NumPy alone. ``to_torch()``
+        needs a method that also computes with tensors.
+        """
+        if any(is_torch(parameter) for parameter in parameters):
+            raise TypeError(
+                f"{type(self).__name__} needs a method `moments` that returns mean and "
+                "variance of tensors"
+            )
+        predictive = self.predictive(parameters)
+        return predictive.mean, predictive.variance
+
+    def predictive_parameters(self, parameters: Parameters) -> Parameters:
+        """Return the parameters that :meth:`predictive` needs, without the others."""
+        if self.n_predictive == self.n_parameters:
+            return parameters
+        return parameters[: self.n_predictive]
+
     # The methods below matter only to objectives with state of their own, with a loss
     # that needs the network at other inputs, or for networks with further outputs.
 
-    def arrange(self, outputs: Any) -> Any:
+    def split_outputs(self, outputs: Any) -> Any:
         """Return the outputs of the network ``(n_outputs, n)`` as raw outputs."""
         return outputs.reshape(self.n_parameters, -1, outputs.shape[1])
 
-    def parameters_at(
+    def predicted_parameters(
         self, forward: Callable[[Array], Array], inputs: Array
     ) -> Parameters:
         """Return what is predicted and validated at `inputs`."""
@@ -110,29 +138,29 @@ class Objective:
 def traced(*, default: Any) -> Any:
     """Declare a field of an objective whose values share one compilation.
 
-    The field holds a number or a (start, end) pair; read it with :func:`at`.
+    The field holds a number or a (start, end) pair; read it with :func:`value_at`.
     """
     return dataclasses.field(default=default, metadata={"traced": True})
 
 
-@dataclass_transform(frozen_default=True, field_specifiers=(traced, dataclasses.field))
-def objective(cls: type[ObjectiveClass]) -> type[ObjectiveClass]:
-    """Make a class a frozen dataclass and a JAX pytree.
+def start_and_end(value: Schedule) -> tuple[Any, Any]:
+    """Return the first and the last value of a schedule.
 
-    Fields declared with :func:`traced` are leaves, always as a (start, end) pair. The
-    other fields and the class are static.
+    Examples
+    --------
+    >>> start_and_end(0.5), start_and_end((1.0, 0.0))
+    ((0.5, 0.5), (1.0, 0.0))
     """
-    decorated = dataclasses.dataclass(frozen=True)(cls)
-    _pytree.register(decorated, lambda field: "traced" in field.metadata, endpoints)
-    return decorated
-
-
-def endpoints(value: Schedule) -> tuple[Any, Any]:
-    """Return the first and the last value of a schedule."""
     return value if isinstance(value, tuple) else (value, value)
 
 
-def at(value: Schedule, progress: Array) -> Any:
-    """Return the value of a linear schedule at `progress` in [0, 1]."""
-    start, end = endpoints(value)
+def value_at(value: Schedule, progress: Array) -> Any:
+    """Return the value of a linear schedule at `progress` in [0, 1].
+
+    Examples
+    --------
+    >>> value_at((1.0, 0.0), 0.25)
+    0.75
+    """
+    start, end = start_and_end(value)
     return start + (end - start) * progress

@@ -14,7 +14,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from betanll.losses._backend import digamma, lgamma
+from betanll.losses.arrays import digamma, lgamma
 from betanll.objectives._gamma_sampler import log_gamma_samples
 from betanll.objectives._mixture_prior import (
     Array,

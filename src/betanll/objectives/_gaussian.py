@@ -3,66 +3,119 @@
 from __future__ import annotations
 
 import math
+import warnings
+from collections.abc import Iterable
 from numbers import Real
+from typing import TYPE_CHECKING
 
-import jax.numpy as jnp
 import numpy as np
 
 from betanll import losses
-from betanll._limits import MAX_VARIANCE, MIN_VARIANCE
-from betanll.distributions import Distribution, Normal
+from betanll._exponents import is_exponent, unusual_exponent
+from betanll.losses.arrays import Array, namespace_of
 from betanll.objectives._base import (
-    Array,
     Objective,
     Parameters,
     Schedule,
-    at,
-    endpoints,
-    objective,
+    start_and_end,
     traced,
+    value_at,
 )
-from betanll.objectives._heads import unit_head
+from betanll.objectives._registry import objective
+from betanll.objectives.heads import MAX_VARIANCE, MIN_VARIANCE, unit_head
+
+if TYPE_CHECKING:
+    from betanll.distributions import Distribution
 
 #: Of the Student t that stands for a Gaussian where tails are wanted.
 _TAIL_DF = 5.0
 
 
-def _is_exponent(value: object) -> bool:
-    return isinstance(value, Real) and 0 <= float(value) < math.inf
+class _UnitVariance(Objective):
+    """Mean alone; the predictive variance is one in whitened units."""
+
+    n_parameters = 1
+    predictive_family = "normal"
+
+    def parameters(self, raw: Array) -> Parameters:
+        (mean,) = raw
+        return (mean,)
+
+    def nll(self, parameters: Parameters, target: Array) -> Array:
+        (mean,) = parameters
+        return losses.gaussian_nll(mean, 1.0, target, full=True)
+
+    def moments(self, parameters: Parameters) -> tuple[Array, Array]:
+        (mean,) = parameters
+        return mean, namespace_of(mean).ones_like(mean)
+
+    def predictive(self, parameters: Parameters) -> Distribution:
+        from betanll.distributions import Normal
+
+        (mean,) = parameters
+        return Normal.from_variance(mean, np.ones_like(mean))
+
+
+@objective("mse")
+class MSE(_UnitVariance):
+    """Squared error. There is no likelihood, so validation selects by it too."""
+
+    reduction = "mean"
+    validation_score = "squared_error"
+
+    def loss(self, parameters: Parameters, target: Array, progress: Array) -> Array:
+        (mean,) = parameters
+        return losses.squared_error(mean, target)
+
+
+@objective("fixed-variance")
+class FixedVariance(_UnitVariance):
+    """Gaussian likelihood with variance one."""
+
+    def loss(self, parameters: Parameters, target: Array, progress: Array) -> Array:
+        return self.nll(parameters, target)
 
 
 class _MeanVariance(Objective):
     """Mean and variance, one linear head each."""
 
     n_parameters = 2
+    predictive_family = "normal"
     max_variance: float = MAX_VARIANCE
 
     def __post_init__(self) -> None:
-        if not self.max_variance > 1:
+        ceiling: object = self.max_variance
+        if not isinstance(ceiling, Real) or not float(ceiling) > 1:
             raise ValueError(
-                "max_variance must exceed the initial variance 1, "
-                f"got {self.max_variance!r}"
+                "max_variance must be a number above the initial variance 1, "
+                f"got {ceiling!r}"
             )
 
     def parameters(self, raw: Array) -> Parameters:
         mean, raw_variance = raw
-        return mean, unit_head(raw_variance, ceiling=self.max_variance)
+        return mean, unit_head(raw_variance, ceiling=float(self.max_variance))
 
     def nll(self, parameters: Parameters, target: Array) -> Array:
         mean, variance = parameters
         return losses.gaussian_nll(mean, variance, target, full=True)
 
-    def nll_with_tails(self, parameters: Parameters, target: Array) -> Array:
+    def robust_nll(self, parameters: Parameters, target: Array) -> Array:
         mean, variance = parameters
-        shape = jnp.full_like(variance, _TAIL_DF / 2)
+        shape = namespace_of(variance).full_like(variance, _TAIL_DF / 2)
         return losses.student_t_nll(mean, shape, shape * variance, target)
 
+    def moments(self, parameters: Parameters) -> tuple[Array, Array]:
+        mean, variance = parameters
+        return mean, variance
+
     def predictive(self, parameters: Parameters) -> Distribution:
+        from betanll.distributions import Normal
+
         mean, variance = parameters
         return Normal.from_variance(mean, variance)
 
 
-@objective
+@objective("nll")
 class GaussianNLL(_MeanVariance):
     """Plain Gaussian likelihood: the trap that this library is about.
 
@@ -72,7 +125,6 @@ class GaussianNLL(_MeanVariance):
         Ceiling of the whitened variance.
     """
 
-    name = "nll"
     max_variance: float = MAX_VARIANCE
 
     def loss(self, parameters: Parameters, target: Array, progress: Array) -> Array:
@@ -80,7 +132,7 @@ class GaussianNLL(_MeanVariance):
         return losses.gaussian_nll(mean, variance, target)
 
 
-@objective
+@objective("beta-nll")
 class BetaNLL(_MeanVariance):
     """Gaussian likelihood with every point weighted by its variance to the power beta.
 
@@ -100,14 +152,13 @@ class BetaNLL(_MeanVariance):
     BetaNLL(beta=(1.0, 0.0), max_variance=1000.0)
     """
 
-    name = "beta-nll"
     beta: Schedule = traced(default=0.5)
     max_variance: float = MAX_VARIANCE
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        values = endpoints(self.beta)
-        if len(values) != 2 or not all(_is_exponent(value) for value in values):
+        values = start_and_end(self.beta)
+        if len(values) != 2 or not all(is_exponent(value) for value in values):
             raise ValueError(
                 "beta must be a finite number of at least 0 or a pair (start, end) of "
                 f"them, got {self.beta!r}"
@@ -115,14 +166,15 @@ class BetaNLL(_MeanVariance):
 
     def loss(self, parameters: Parameters, target: Array, progress: Array) -> Array:
         mean, variance = parameters
-        return losses.beta_nll(mean, variance, target, beta=at(self.beta, progress))
+        return losses.beta_nll(
+            mean, variance, target, beta=value_at(self.beta, progress)
+        )
 
 
-@objective
+@objective("faithful")
 class Faithful(_MeanVariance):
     """Squared error for mean and features; the variance is fitted on the side."""
 
-    name = "faithful"
     n_detached = 1
     max_variance: float = MAX_VARIANCE
 
@@ -131,11 +183,10 @@ class Faithful(_MeanVariance):
         return losses.faithful_nll(mean, variance, target)
 
 
-@objective
+@objective("crps")
 class CRPS(_MeanVariance):
     """Continuous ranked probability score of a Gaussian."""
 
-    name = "crps"
     max_variance: float = MAX_VARIANCE
 
     def loss(self, parameters: Parameters, target: Array, progress: Array) -> Array:
@@ -143,7 +194,7 @@ class CRPS(_MeanVariance):
         return losses.crps_gaussian(mean, variance, target)
 
 
-@objective
+@objective("mm")
 class MomentMatching(Objective):
     """Squared error for the mean; the spread follows the absolute residual.
 
@@ -151,8 +202,8 @@ class MomentMatching(Objective):
     variance. For Gaussian noise it settles at 0.80 of the true one.
     """
 
-    name = "mm"
     n_parameters = 2
+    predictive_family = "normal"
     reduction = "mean"
 
     def parameters(self, raw: Array) -> Parameters:
@@ -168,19 +219,25 @@ class MomentMatching(Objective):
         # Not gaussian_nll(mean, std**2): in single precision the square of the floor
         # is still representable, but its inverse times a square residual may not be.
         z = (target - mean) / std
-        return 0.5 * z * z + jnp.log(std) + 0.5 * math.log(2 * math.pi)
+        return 0.5 * z * z + namespace_of(std).log(std) + 0.5 * math.log(2 * math.pi)
+
+    def moments(self, parameters: Parameters) -> tuple[Array, Array]:
+        mean, std = parameters
+        return mean, std * std
 
     def predictive(self, parameters: Parameters) -> Distribution:
+        from betanll.distributions import Normal
+
         mean, std = parameters
         return Normal(mean, std)
 
 
-@objective
+@objective("natural")
 class NaturalGaussian(Objective):
     """Gaussian likelihood in natural parameters, convex in the network's outputs."""
 
-    name = "natural"
     n_parameters = 2
+    predictive_family = "normal"
 
     def parameters(self, raw: Array) -> Parameters:
         eta1, raw_precision = raw
@@ -199,47 +256,21 @@ class NaturalGaussian(Objective):
         eta1, eta2 = parameters
         return -0.5 * eta1 / eta2
 
+    def moments(self, parameters: Parameters) -> tuple[Array, Array]:
+        _, eta2 = parameters
+        return self.mean(parameters), -0.5 / eta2
+
     def predictive(self, parameters: Parameters) -> Distribution:
+        from betanll.distributions import Normal
+
         eta1, eta2 = (np.asarray(p, np.float64) for p in parameters)
         return Normal.from_variance(-0.5 * eta1 / eta2, -0.5 / eta2)
 
 
-class _UnitVariance(Objective):
-    """Mean alone; the predictive variance is one in whitened units."""
-
-    n_parameters = 1
-
-    def parameters(self, raw: Array) -> Parameters:
-        (mean,) = raw
-        return (mean,)
-
-    def nll(self, parameters: Parameters, target: Array) -> Array:
-        (mean,) = parameters
-        return losses.gaussian_nll(mean, 1.0, target, full=True)
-
-    def predictive(self, parameters: Parameters) -> Distribution:
-        (mean,) = parameters
-        return Normal.from_variance(mean, np.ones_like(mean))
-
-
-@objective
-class MSE(_UnitVariance):
-    """Squared error. There is no likelihood, so validation selects by it too."""
-
-    name = "mse"
-    reduction = "mean"
-    selection = "squared-error"
-
-    def loss(self, parameters: Parameters, target: Array, progress: Array) -> Array:
-        (mean,) = parameters
-        return losses.squared_error(mean, target)
-
-
-@objective
-class FixedVariance(_UnitVariance):
-    """Gaussian likelihood with variance one."""
-
-    name = "fixed-variance"
-
-    def loss(self, parameters: Parameters, target: Array, progress: Array) -> Array:
-        return self.nll(parameters, target)
+def warn_of_unusual_beta(candidates: Iterable[Objective], *, stacklevel: int) -> None:
+    """Warn if an exponent of beta-NLL is above 1; `stacklevel` counts from here."""
+    betas = [
+        start_and_end(each.beta) for each in candidates if isinstance(each, BetaNLL)
+    ]
+    if betas and (note := unusual_exponent(*map(max, betas))):
+        warnings.warn(note, stacklevel=stacklevel + 1)

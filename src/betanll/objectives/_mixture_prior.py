@@ -13,7 +13,7 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-from betanll.losses._backend import lgamma
+from betanll.losses.arrays import lgamma
 
 Array = jax.Array
 

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from betanll import losses
-from betanll.distributions import Distribution
-from betanll.distributions import StudentT as StudentTDistribution
-from betanll.objectives._base import Array, Objective, Parameters, objective
-from betanll.objectives._heads import gamma_heads
+from betanll.losses.arrays import Array
+from betanll.objectives._base import Objective, Parameters
+from betanll.objectives._registry import objective
+from betanll.objectives.heads import gamma_heads
+
+if TYPE_CHECKING:
+    from betanll.distributions import Distribution
 
 
 class GammaPrecision(Objective):
     """Gaussian with a Gamma(shape, rate) precision: a Student t when it is averaged."""
 
     n_parameters = 3
+    predictive_family = "student-t"
 
     def head_sizes(self, n_targets: int) -> tuple[int, ...]:
         return (3 * n_targets,)
@@ -25,12 +31,18 @@ class GammaPrecision(Objective):
         mean, shape, rate, *_ = parameters
         return losses.student_t_nll(mean, shape, rate, target)
 
-    def predictive(self, parameters: Parameters) -> Distribution:
+    def moments(self, parameters: Parameters) -> tuple[Array, Array]:
         mean, shape, rate, *_ = parameters
-        return StudentTDistribution.from_gamma(mean, shape, rate)
+        return mean, rate / (shape - 1)
+
+    def predictive(self, parameters: Parameters) -> Distribution:
+        from betanll.distributions import StudentT
+
+        mean, shape, rate, *_ = parameters
+        return StudentT.from_gamma(mean, shape, rate)
 
 
-@objective
+@objective("student-t")
 class StudentT(GammaPrecision):
     """Student-t likelihood.
 
@@ -38,8 +50,6 @@ class StudentT(GammaPrecision):
     1e-14 against variance 1e-8 in whitened units), which flatters its log-likelihood
     on nearly noise-free data.
     """
-
-    name = "student-t"
 
     def loss(self, parameters: Parameters, target: Array, progress: Array) -> Array:
         return self.nll(parameters, target)

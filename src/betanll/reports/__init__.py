@@ -1,8 +1,9 @@
 """Figures of results, and a report of a fit as one HTML file."""
 
-from betanll.reports._assessment import findings_of, report_of
+from betanll.reports._assessment import report_of
 from betanll.reports._calibration import CalibrationDisplay
 from betanll.reports._diagnosis import render_diagnosis
+from betanll.reports._findings import findings_of
 from betanll.reports._intervals import IntervalDisplay
 from betanll.reports._render import render_report
 from betanll.reports._report import Finding, FitReport, Panel

@@ -11,10 +11,10 @@ from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from betanll._style import BLUE
 from betanll.diagnostics import calibration_curve
 from betanll.reports._data import predictive_of, select
 from betanll.reports._display import Display, plain_legend
+from betanll.reports.style import BLUE
 
 
 class CalibrationDisplay(Display):

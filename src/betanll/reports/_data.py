@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from betanll.distributions import Distribution, Normal
-
-Array: TypeAlias = NDArray[np.float64]
+from betanll.typing import Array
 
 
 def predictive_of(y_pred: Any, y_std: ArrayLike | None) -> Distribution:

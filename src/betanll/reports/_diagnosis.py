@@ -9,8 +9,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from betanll._pages import environment
-from betanll._style import (
+from betanll import __version__
+from betanll.diagnostics import log_residual_histogram
+from betanll.evaluation import RULE, Diagnosis, TargetScores
+from betanll.reports._render import Ink, Plot
+from betanll.reports._report import Finding
+from betanll.reports.pages import environment
+from betanll.reports.style import (
     BLUE,
     ORANGE,
     format_number,
@@ -18,13 +23,7 @@ from betanll._style import (
     report_style,
     use_log_scale,
 )
-from betanll._version import __version__
-from betanll.diagnostics import log_residual_histogram
-from betanll.distributions._base import Array
-from betanll.doctor import Diagnosis
-from betanll.doctor._rule import RULE
-from betanll.reports._render import Ink, Plot
-from betanll.reports._report import Finding
+from betanll.typing import Array
 
 _MAX_POINTS = 1500
 _SIZE = (4.6, 3.4)
@@ -42,7 +41,7 @@ def render_diagnosis(
     Parameters
     ----------
     diagnosis : Diagnosis
-        From :func:`betanll.doctor.diagnose`.
+        From :func:`betanll.evaluation.diagnose`.
     title : str
     configuration : mapping of str to str
         What a reader should know about the data and the network.
@@ -60,7 +59,7 @@ def render_diagnosis(
             title=title,
             cards=_cards(diagnosis),
             findings=findings,
-            scores=_scores(diagnosis),
+            scores=[(target.name, _scores(target)) for target in diagnosis.targets],
             plots=_plots(diagnosis),
             n_targets=n_targets,
             rule=RULE,
@@ -92,10 +91,10 @@ def _cards(diagnosis: Diagnosis) -> list[tuple[str, str, str]]:
     ]
 
 
-def _scores(diagnosis: Diagnosis) -> list[tuple[str, list[str]]]:
+def _scores(target: TargetScores) -> list[tuple[str, list[str]]]:
     return [
-        (name, [format_number(rmse), format_number(diagnosis.log_likelihood[name])])
-        for name, rmse in diagnosis.rmse.items()
+        (name, [format_number(rmse), format_number(target.log_likelihood[name])])
+        for name, rmse in target.rmse.items()
     ]
 
 

@@ -11,7 +11,12 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from betanll._style import (
+from betanll.diagnostics import pit
+from betanll.reports._calibration import CalibrationDisplay
+from betanll.reports._intervals import IntervalDisplay
+from betanll.reports._report import LEVEL, TargetResult
+from betanll.reports._residuals import ResidualDisplay
+from betanll.reports.style import (
     BLUE,
     ORANGE,
     format_number,
@@ -21,11 +26,6 @@ from betanll._style import (
     report_style,
     use_log_scale,
 )
-from betanll.diagnostics import pit
-from betanll.reports._calibration import CalibrationDisplay
-from betanll.reports._intervals import IntervalDisplay
-from betanll.reports._report import LEVEL, TargetResult
-from betanll.reports._residuals import ResidualDisplay
 
 #: Points of a scatter plot, for the size of the file.
 MAX_POINTS = 300

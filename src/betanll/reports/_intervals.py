@@ -9,10 +9,11 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
-from betanll._style import BLUE, ORANGE, padded
 from betanll.metrics import interval_coverage
-from betanll.reports._data import Array, predictive_of, select
+from betanll.reports._data import predictive_of, select
 from betanll.reports._display import Display, plain_legend
+from betanll.reports.style import BLUE, ORANGE, padded
+from betanll.typing import Array
 
 Kind: TypeAlias = Literal["truth", "sorted"]
 

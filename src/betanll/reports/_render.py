@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from betanll._pages import environment
-from betanll._style import format_number
-from betanll._version import __version__
+from betanll import __version__
+from betanll.metrics import Scores
 from betanll.reports import _figures
 from betanll.reports._report import LEVEL, FitReport, TargetResult
 from betanll.reports._svg import inline_svg
@@ -22,6 +21,8 @@ from betanll.reports._words import (
     score_table,
     versus_guessing,
 )
+from betanll.reports.pages import environment
+from betanll.reports.style import format_number
 
 #: Targets with figures of their own; the summary counts all.
 MAX_TARGETS = 6
@@ -97,8 +98,11 @@ def render_report(report: FitReport) -> str:
         overview=_overview(results) if len(results) > 1 else [],
         sections=[(r, _target_plots(ink, r)) for r in results[:MAX_TARGETS]],
         n_targets=len(results),
-        table=score_table(report.scores),
-        is_table_unadjusted=_is_table_unadjusted(report, results),
+        tables=[
+            (result.name, table, _is_table_unadjusted(scores, result))
+            for result, scores in zip(results, report.scores, strict=True)
+            if (table := score_table(scores)) is not None
+        ],
         curves=_curves(ink, report),
         fractions=[
             (label, float(np.clip(100 * fraction, 0, 100)))
@@ -109,14 +113,12 @@ def render_report(report: FitReport) -> str:
     )
 
 
-def _is_table_unadjusted(report: FitReport, results: list[TargetResult]) -> bool:
+def _is_table_unadjusted(scores: Mapping[str, Scores], result: TargetResult) -> bool:
     """Whether the model's scores count other intervals than those of the report."""
-    n = sum(result.n for result in results)
-    scores = next(iter(report.scores.values()), None)
-    if scores is None or not n or LEVEL not in scores.coverage:
+    own = next(iter(scores.values()))
+    if not result.n or LEVEL not in own.coverage:
         return False
-    n_inside = sum(result.n_inside for result in results)
-    return abs(scores.coverage[LEVEL] - n_inside / n) > 0.005
+    return abs(own.coverage[LEVEL] - result.n_inside / result.n) > 0.005
 
 
 def _overview(results: list[TargetResult]) -> list[tuple[str, list[str]]]:

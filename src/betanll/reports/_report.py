@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from betanll.distributions import Distribution
 from betanll.metrics import Scores, rmse
-from betanll.reports._data import Array
+from betanll.typing import Array
 
 #: Coverage of the intervals of a report.
 LEVEL = 0.9
@@ -73,8 +73,9 @@ class FitReport:
         Predictions for the held-out rows.
     interval : array of shape (n, 2, d)
         Their 90 % intervals as the model gives them, perhaps infinite.
-    scores : mapping of str to Scores
-        Of the model first, then of the baselines, by readable names.
+    scores : sequence of d mappings of str to Scores
+        For each target those of the model first, then of the baselines, by readable
+        names. A single mapping will do for a single target.
     findings : sequence of Finding
     history : mapping of str to array
         ``epoch``, ``train_loss``, ``validation_nll`` and ``validation_mse``, each
@@ -97,7 +98,7 @@ class FitReport:
     target: Array
     predictive: Distribution
     interval: Array
-    scores: Mapping[str, Scores]
+    scores: Sequence[Mapping[str, Scores]]
     findings: Sequence[Finding]
     history: Mapping[str, Any]
     sample_fractions: Mapping[str, float]
@@ -105,10 +106,18 @@ class FitReport:
     command: str
     introduction: Sequence[Panel] = ()
 
+    def html(self) -> str:
+        """Return the report as one HTML page without links to other files."""
+        from betanll.reports._render import render_report
+
+        return render_report(self)
+
     def __post_init__(self) -> None:
         for name in ("target", "interval"):
             array = np.asarray(getattr(self, name), np.float64)
             object.__setattr__(self, name, array)
+        if isinstance(self.scores, Mapping):
+            object.__setattr__(self, "scores", [self.scores])
         shape = self.target.shape
         if len(shape) != 2 or self.predictive.shape != shape:
             raise ValueError(
@@ -125,6 +134,10 @@ class FitReport:
         if len(self.target_names) != shape[1]:
             raise ValueError(
                 f"{len(self.target_names)} names were given for {shape[1]} targets"
+            )
+        if len(self.scores) != shape[1]:
+            raise ValueError(
+                f"scores of {len(self.scores)} targets were given for {shape[1]}"
             )
 
 

@@ -10,11 +10,11 @@ from matplotlib.container import BarContainer
 from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
-from betanll._style import BLUE, format_number, log_edges, use_log_scale
 from betanll.distributions import Distribution
 from betanll.metrics import rmse
 from betanll.reports._data import observed_rows
 from betanll.reports._display import Display, plain_legend
+from betanll.reports.style import BLUE, format_number, log_edges, use_log_scale
 
 
 class ResidualDisplay(Display):

@@ -8,7 +8,7 @@ import re
 from markupsafe import Markup, escape
 from matplotlib.figure import Figure
 
-from betanll._style import report_style
+from betanll.reports.style import report_style
 
 _NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
 _ROOT = re.compile(r'<svg [^>]*?viewBox="([^"]*)"[^>]*>')

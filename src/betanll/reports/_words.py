@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from betanll._style import format_number
 from betanll.metrics import Scores
 from betanll.reports._report import LEVEL, TargetResult
+from betanll.reports.style import format_number
 
 
 class Headline(NamedTuple):
@@ -59,9 +59,11 @@ def versus_guessing(ratio: float) -> str:
 
 
 def headlines(results: Sequence[TargetResult]) -> list[Headline]:
-    """Return error, coverage and gain, for one target or over all."""
-    error = _error(results[0]) if len(results) == 1 else _targets(results)
-    return [error, _coverage(results), _gain(results)]
+    """Return error, coverage and gain; of several targets those of the worst."""
+    if len(results) == 1:
+        (result,) = results
+        return [_error(result), _coverage(result), _gain(result)]
+    return [_targets(results), _worst_coverage(results), _worst_gain(results)]
 
 
 def _error(result: TargetResult) -> Headline:
@@ -83,36 +85,50 @@ def _targets(results: Sequence[TargetResult]) -> Headline:
     )
 
 
-def _coverage(results: Sequence[TargetResult]) -> Headline:
-    n = sum(result.n for result in results)
-    n_inside = sum(result.n_inside for result in results)
-    if not n:
-        return Headline("–", "intervals that held the truth", "No held-out values.")
-    count, total = count_of_hundred(n_inside, n)
+def _coverage(result: TargetResult) -> Headline:
+    label = "intervals that held the truth"
+    if not result.n:
+        return Headline("–", label, "No held-out values.")
+    count, total = count_of_hundred(result.n_inside, result.n)
     level = f"{100 * LEVEL:.0f} %"
     return Headline(
         f"{count} of {total}",
-        "intervals that held the truth",
+        label,
         f"Of {total} {level} intervals, {count} held the truth. The aim is "
         f"{format_number(round(LEVEL * total, 1))}: fewer means too sure, more means "
         "too careful.",
     )
 
 
-def _gain(results: Sequence[TargetResult]) -> Headline:
-    ratios = [r.error_ratio for r in results if not math.isnan(r.error_ratio)]
+def _worst_coverage(results: Sequence[TargetResult]) -> Headline:
+    # An average would let intervals that are too wide hide others that are too narrow.
+    seen = [result for result in results if result.n]
+    if not seen:
+        return _coverage(results[0])
+    worst = max(seen, key=lambda result: abs(result.n_inside / result.n - LEVEL))
+    headline = _coverage(worst)
+    text = f"For {worst.name}, the target farthest from the aim. {headline.text}"
+    return headline._replace(text=text)
+
+
+def _gain(result: TargetResult) -> Headline:
     label = "error than always guessing the average"
-    if not ratios:
+    if math.isnan(result.error_ratio):
         text = "The held-out values are all equal, so there is nothing to explain."
         return Headline("–", label, text)
-    text = "Averaged over the targets."
-    if len(results) == 1:
-        guess = format_number(results[0].guess_rmse)
-        text = f"Guessing the average of the held-out values is off by {guess}."
-    # The geometric mean does not let one bad target hide all good ones.
-    positive = np.maximum(ratios, np.finfo(float).tiny)
-    ratio = float(np.exp(np.mean(np.log(positive))))
-    return Headline(versus_guessing(ratio), label, text)
+    guess = format_number(result.guess_rmse)
+    text = f"Guessing the average of the held-out values is off by {guess}."
+    return Headline(versus_guessing(result.error_ratio), label, text)
+
+
+def _worst_gain(results: Sequence[TargetResult]) -> Headline:
+    known = [result for result in results if not math.isnan(result.error_ratio)]
+    if not known:
+        return _gain(results[0])
+    worst = max(known, key=lambda result: result.error_ratio)
+    headline = _gain(worst)
+    text = f"For {worst.name}, the worst of the targets. {headline.text}"
+    return headline._replace(text=text)
 
 
 def score_table(scores: Mapping[str, Scores]) -> ScoreTable | None:

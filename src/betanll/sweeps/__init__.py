@@ -1,12 +1,44 @@
 """Many tasks on one machine or a cluster, with results that survive.
 
-A :class:`Task` is a plain description. :func:`run_sweep` hands tasks to Dask workers
-and commits each result to a :class:`Store` the moment it lands: a run that was stopped,
-by whatever, continues where it was.
+Mark a function with :func:`task`; a :class:`Task` describes a call of it.
+:func:`run_sweep` hands tasks to Dask workers and commits each result to a
+:class:`Store` the moment it arrives: a run that was stopped resumes where it was. An
+:class:`Experiment` names the tasks of tables and figures and renders their results;
+:func:`run_experiments` does the rest.
 """
 
+from betanll.sweeps._experiment import (
+    Experiment,
+    MissingResultsError,
+    Request,
+    RequestError,
+    Results,
+)
+from betanll.sweeps._record import StoreError
 from betanll.sweeps._run import SweepReport, run_sweep
-from betanll.sweeps._store import Store, StoreError
-from betanll.sweeps._task import Task
+from betanll.sweeps._run_experiments import (
+    ExperimentReport,
+    check_experiments,
+    installed_experiments,
+    run_experiments,
+)
+from betanll.sweeps._store import Store
+from betanll.sweeps._task import Task, task
 
-__all__ = ["Store", "StoreError", "SweepReport", "Task", "run_sweep"]
+__all__ = [
+    "Experiment",
+    "ExperimentReport",
+    "MissingResultsError",
+    "Request",
+    "RequestError",
+    "Results",
+    "Store",
+    "StoreError",
+    "SweepReport",
+    "Task",
+    "check_experiments",
+    "installed_experiments",
+    "run_experiments",
+    "run_sweep",
+    "task",
+]

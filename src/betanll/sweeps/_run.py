@@ -3,49 +3,34 @@
 from __future__ import annotations
 
 import contextlib
-import json
-import os
+import itertools
 import queue
 import time
 import traceback
 import warnings
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from tqdm import tqdm
-
-from betanll._cache import compilation_cache
+from betanll.plugins import import_plugin
+from betanll.processes import available_cores, refuse_to_nest
+from betanll.progress import Progress
+from betanll.sweeps._cluster import connected
+from betanll.sweeps._record import rows_to_json
 from betanll.sweeps._store import Store
 from betanll.sweeps._task import Task
-from betanll.training import available_cores
 
 #: Attempts after which a task is given up.
 MAX_ATTEMPTS = 3
+
+#: Workers that may die with a task they had not begun, before the task is given up.
+MAX_NOT_BEGUN = 20
 
 #: How often we look whether workers have come or gone, in seconds.
 _LOOK_EVERY = 1.0
 
 #: After so many looks in a row without a worker we say so.
 _LOOKS_WITHOUT_WORKER = 10
-
-_WORKER_ENVIRONMENT = {
-    # One process has one core: XLA must not start threads for all of them, and the
-    # bits of a result must not depend on the number of cores that it sees.
-    "NPROC": "1",
-    "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false",
-    "OMP_NUM_THREADS": "1",
-    "JAX_PLATFORMS": "cpu",
-}
-
-
-#: Known to the worker before it starts, as its memory allocator reads them only then.
-#: Dask would have it give every large array back to the system at once, and take it
-#: anew, page by page, for the next one: a third of the time of a PyTorch training.
-_MEMORY_SETTINGS = {
-    "MALLOC_TRIM_THRESHOLD_": str(2**30),
-    "MALLOC_MMAP_THRESHOLD_": str(2**25),
-}
 
 
 class SweepReport(NamedTuple):
@@ -70,6 +55,7 @@ def run_sweep(
     *,
     n_workers: int | None = None,
     scheduler: str | None = None,
+    plugins: Sequence[str] = (),
     progress: bool = False,
 ) -> SweepReport:
     """Run all tasks that have no result yet.
@@ -84,19 +70,32 @@ def run_sweep(
     store : Store
         Gets each result the moment it arrives.
     n_workers : int, optional
-        Processes on this machine, by default one for each core.
+        Processes on this machine, by default one for each core. They import the calling
+        script: guard the call by ``if __name__ == "__main__":``. Nobody else can
+        connect to them: they use TLS with a key made for this run.
     scheduler : str, optional
-        Address of a Dask scheduler, whose workers need the library and the data. They
-        should have one thread each: a worker that dies counts for all of its tasks.
+        Address of a Dask scheduler, whose workers need the library, the modules of the
+        tasks and the data. They should have one thread each: a worker that dies counts
+        for all of its tasks. Certificates are those of the Dask configuration.
+    plugins : sequence of str
+        Names of modules to import before any task runs, here and in each worker. Such
+        a module may register objectives, for example.
     progress : bool, default=False
-        Show a bar with rate and time left.
+        Show how far it has come, on the standard error.
 
     Raises
     ------
+    ImportError
+        If a plug-in cannot be imported.
+    ValueError
+        If a task calls a function that is not marked with :func:`task`.
     OSError
-        If a result cannot be stored, or the scheduler cannot be reached or goes away.
+        If a result cannot be stored, if the scheduler cannot be reached or goes away,
+        or if worker processes do not start, three times in a row.
         What is stored stays, and the same call goes on from there.
     """
+    refuse_to_nest()
+    _import_all(plugins)
     started = time.perf_counter()
     done, n_failures = store.done(), store.n_failures()
     unique = {task.key: task for task in tasks}
@@ -105,26 +104,24 @@ def run_sweep(
         for key, task in unique.items()
         if key not in done and n_failures.get(key, 0) < MAX_ATTEMPTS
     ]
+    for task in waiting:
+        task.find()
     n_before = sum(key in done for key in unique)
     n_done = n_failed = 0
     if waiting:
         with (
-            _client(
+            connected(
                 min(n_workers or available_cores(), len(waiting)), scheduler
             ) as client,
-            tqdm(
-                total=len(unique),
-                initial=n_before,
-                unit="task",
-                smoothing=0,
-                disable=None if progress else True,
-            ) as bar,
+            Progress(
+                len(unique), "tasks", initial=n_before, is_shown=progress
+            ) as shown,
         ):
-            for task, outcome in _outcomes(client, waiting, n_failures):
+            for task, outcome in _outcomes(client, waiting, n_failures, plugins):
                 if outcome.rows is not None:
                     store.add_result(task, outcome.rows, seconds=outcome.seconds)
                     n_done += 1
-                    bar.update()
+                    shown.update()
                 else:
                     store.add_failure(task, outcome.error)
                     n_failed += 1
@@ -139,27 +136,40 @@ def run_sweep(
 
 
 def _outcomes(
-    client: Any, tasks: Sequence[Task], n_failures: dict[str, int]
+    client: Any,
+    tasks: Sequence[Task],
+    n_failures: dict[str, int],
+    plugins: Sequence[str],
 ) -> Iterator[tuple[Task, _Outcome]]:
     """Yield outcomes as they arrive; a failed task is tried again at the end."""
     from distributed import KilledWorker
     from distributed.client import FutureCancelledError as CancelledError
 
     waiting = deque(tasks)
-    attempts = dict(n_failures)
+    attempts = Counter(n_failures)
     running: dict[str, tuple[Task, Any]] = {}
     arrived: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    numbers = itertools.count()
+    n_not_begun: Counter[str] = Counter()
+    # How often workers began each submitted task. The scheduler tells us of a
+    # beginning before it tells us of the end, which comes through the same stream.
+    n_begun: Counter[str] = Counter()
+    topic = f"betanll-begun-{client.id}"
+    client.subscribe_topic(topic, lambda event: n_begun.update([event[1]]))
 
     def submit() -> int:
-        # No more than there are threads: Dask blames all tasks that a worker was given
-        # when it dies, not only those it had begun. One without any, for a cluster
-        # that starts workers when there is work.
+        # No more than there are threads, so that all tasks begin at once. One without
+        # any, for a cluster that starts workers when there is work.
         n_threads = sum(client.nthreads().values())
         while waiting and len(running) < max(1, n_threads):
             task = waiting.popleft()
-            # A fresh name for each attempt: Dask remembers results by name.
-            name = f"{task.key}-{attempts.get(task.key, 0)}"
-            future = client.submit(_attempt, task.to_json(), key=name, pure=False)
+            # A fresh name each time: Dask remembers results by name.
+            name = f"{task.key}-{client.id}-{next(numbers)}"
+            future = client.submit(
+                *(_attempt, task.to_json(), tuple(plugins), topic, name),
+                key=name,
+                pure=False,
+            )
             running[name] = task, future
             future.add_done_callback(arrived.put)
         return n_threads
@@ -180,7 +190,8 @@ def _outcomes(
                     stacklevel=3,
                 )
             continue
-        task, _ = running.pop(future.key)
+        name = future.key
+        task, _ = running.pop(name)
         n_tries = 1
         try:
             outcome = future.result()
@@ -189,14 +200,22 @@ def _outcomes(
         except Exception as fault:
             outcome = _Outcome(None, f"the worker failed: {fault}", 0.0)
             if isinstance(fault, KilledWorker):
-                # Schedulers other than ours may have tried again by themselves.
-                n_tries = fault.allowed_failures + 1
+                # Dask blames all tasks that a worker was given when it died. Schedulers
+                # other than ours may have tried several times by themselves.
+                n_tries = min(n_begun[name], fault.allowed_failures + 1)
+                n_not_begun[task.key] += not n_tries
+                if n_not_begun[task.key] > MAX_NOT_BEGUN:
+                    n_tries = MAX_ATTEMPTS
+        # Before the next task: Dask would compute the result again if the worker that
+        # still has it died.
+        future.release()
+        n_begun.pop(name, None)
         if outcome.rows is not None:
             yield task, outcome
             continue
         for _ in range(n_tries):
             yield task, outcome
-        attempts[task.key] = attempts.get(task.key, 0) + n_tries
+        attempts[task.key] += n_tries
         if attempts[task.key] < MAX_ATTEMPTS:
             waiting.append(task)
 
@@ -206,70 +225,34 @@ def _lost(client: Any, reason: object) -> ConnectionError:
     return ConnectionError(f"lost the scheduler at {address}: {reason}")
 
 
-def _attempt(description: str) -> _Outcome:
+def _import_all(plugins: Sequence[str]) -> None:
+    for plugin in plugins:
+        import_plugin(plugin)
+
+
+def _attempt(
+    description: str, plugins: Sequence[str], topic: str, name: str
+) -> _Outcome:
     """Run a task in a worker; faults come back as text."""
+    _tell_beginning(topic, name)
     started = time.perf_counter()
     try:
-        rows = Task.from_json(description).run()
-        if not isinstance(rows, list):
-            raise TypeError(f"the result is not a list of rows: {rows!r}")
-        json.dumps(rows)  # what cannot be stored is the task's fault
+        _import_all(plugins)
+        task = Task.from_json(description)
+        rows = task.find(import_module=True)(**dict(task.settings))
+        rows_to_json(rows)  # what cannot be stored is the task's fault
     except (Exception, SystemExit):
         seconds = time.perf_counter() - started
         return _Outcome(None, traceback.format_exc(), seconds)
     return _Outcome(rows, "", time.perf_counter() - started)
 
 
-@contextlib.contextmanager
-def _client(n_workers: int, scheduler: str | None) -> Iterator[Any]:
-    """Connect to a cluster, or start one of processes on this machine."""
-    try:
-        import dask
-        from distributed import Client, LocalCluster
-    except ModuleNotFoundError as error:
-        if error.name not in ("dask", "distributed"):
-            raise
-        raise ImportError('sweeps need Dask: pip install "betanll[sweeps]"') from None
+def _tell_beginning(topic: str, name: str) -> None:
+    """Return when the scheduler knows that the task begins, or cannot be told."""
+    from distributed import get_worker
+    from distributed.utils import sync
 
-    settings = {
-        # A task whose worker dies is not handed on silently: we count attempts.
-        "distributed.scheduler.allowed-failures": 0,
-        # A worker is replaced however often it dies and however long that takes.
-        "distributed.deploy.lost-worker-timeout": "1000 days",
-        # A task may start processes of its own. Workers end with us all the same.
-        "distributed.worker.daemon": False,
-        **{
-            f"distributed.nanny.pre-spawn-environ.{name}": value
-            for name, value in _MEMORY_SETTINGS.items()
-        },
-    }
-    with dask.config.set(settings):
-        if scheduler is not None:
-            with Client(scheduler, timeout=20) as client:
-                yield client
-            return
-        with (
-            _environment_kept(),
-            LocalCluster(
-                n_workers=n_workers,
-                threads_per_worker=1,
-                processes=True,
-                # Any free port: None would mean the usual one, with a warning if taken.
-                dashboard_address="127.0.0.1:0",
-                env={**_WORKER_ENVIRONMENT, **compilation_cache()},
-            ) as cluster,
-            Client(cluster) as client,
-        ):
-            yield client
-
-
-@contextlib.contextmanager
-def _environment_kept() -> Iterator[None]:
-    """Undo what Dask does to our own environment when it starts workers."""
-    before = dict(os.environ)
-    try:
-        yield
-    finally:
-        for name in set(os.environ) - set(before):
-            del os.environ[name]
-        os.environ.update(before)
+    worker = get_worker()
+    # Not `worker.log_event`, which may send it later than the task ends its process.
+    with contextlib.suppress(OSError):
+        sync(worker.loop, worker.scheduler.log_event, topic=topic, msg=name)

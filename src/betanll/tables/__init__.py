@@ -1,13 +1,45 @@
-"""Tables in files: CSV or Parquet in, float64 matrices out, twice in the same way.
+"""Tables in files: from a CSV or Parquet file to a model, twice in the same way.
 
-`open_table` finds out how a file is written and reads it whole or in chunks.
-`TableSchema` is inferred from the training table, stored as JSON, and turns the
-training table and every later one into numbers by the same rules.
+:func:`open_table` detects how a file is written and reads it whole or in chunks.
+:class:`TableSchema` is inferred from the training table, stored as JSON, and encodes
+the training table and every later one by the same rules. :class:`TableModel`, which
+loads on first use because it needs JAX, goes from a file to a model and a report.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from betanll.tables._counters import row_counters
+from betanll.tables._encode import encoded_columns
 from betanll.tables._errors import TableError
 from betanll.tables._file import TableFile
+from betanll.tables._notation import Notation
 from betanll.tables._open import open_table
 from betanll.tables._schema import Column, TableSchema
+from betanll.tables._training import Split, TrainingTable
 
-__all__ = ["Column", "TableError", "TableFile", "TableSchema", "open_table"]
+if TYPE_CHECKING:
+    from betanll.tables._model import TableModel
+
+__all__ = [
+    "Column",
+    "Notation",
+    "Split",
+    "TableError",
+    "TableFile",
+    "TableModel",
+    "TableSchema",
+    "TrainingTable",
+    "encoded_columns",
+    "open_table",
+    "row_counters",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "TableModel":
+        from betanll.tables._model import TableModel
+
+        return TableModel
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -12,13 +12,17 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from betanll.tables._errors import TableError, option, shown
+from betanll.sentences import option, shown
+from betanll.tables._errors import TableError
+
+if TYPE_CHECKING:
+    from betanll.tables._notation import Notation
 
 MISSING, NUMBER, BOOLEAN, TEXT = range(4)
 
@@ -51,6 +55,8 @@ class Cells:
     values: NDArray[np.float64]
     codes: NDArray[np.intp] | None = None
     distinct: tuple[Any, ...] = ()
+    #: What all cells of a column of numbers must be.
+    wanted: str = "a number"
 
     @property
     def name(self) -> str:
@@ -76,9 +82,18 @@ class Cells:
         return np.array([*mapping, -1], np.intp)[codes], list(number)
 
 
-def parse_cells(frame: pd.DataFrame, name: str, first_row: int = 0) -> Cells:
-    """Return the cells of a column, or raise if it holds dates or nested values."""
+def parse_cells(
+    frame: pd.DataFrame,
+    name: str,
+    first_row: int = 0,
+    notation: Notation | None = None,
+) -> Cells:
+    """Return the cells of a column, or raise if it holds dates or nested values.
+
+    With a notation, texts that are written so are numbers, and nothing else is.
+    """
     series = frame[name]
+    wanted = "a number" if notation is None else notation.wanted
     types = pd.api.types
     if types.is_numeric_dtype(series.dtype) and not types.is_bool_dtype(series.dtype):
         if types.is_complex_dtype(series.dtype):
@@ -86,11 +101,13 @@ def parse_cells(frame: pd.DataFrame, name: str, first_row: int = 0) -> Cells:
         is_numpy = isinstance(series.dtype, np.dtype)
         values = series.to_numpy(np.float64, **({} if is_numpy else _NA_AS_NAN))
         kinds = np.where(np.isnan(values), MISSING, NUMBER).astype(np.int8)
-        return Cells(series, first_row, kinds, values)
+        if notation is not None and not notation.allows(1):
+            kinds[(kinds == NUMBER) & (values != 0)] = TEXT
+        return Cells(series, first_row, kinds, values, wanted=wanted)
     try:
         codes, uniques = pd.factorize(series)
         distinct = tuple(uniques.tolist())
-        judged = [judge(cell) for cell in distinct]
+        judged = [judge(cell, notation) for cell in distinct]
     except _DateError:
         raise TableError(
             f"column {name!r} holds dates or times, which cannot be used yet: "
@@ -104,7 +121,7 @@ def parse_cells(frame: pd.DataFrame, name: str, first_row: int = 0) -> Cells:
     # Code -1 stands for missing and picks the last element.
     kinds = np.array([kind for kind, _ in judged] + [MISSING], np.int8)[codes]
     values = np.array([value for _, value in judged] + [np.nan])[codes]
-    return Cells(series, first_row, kinds, values, codes, distinct)
+    return Cells(series, first_row, kinds, values, codes, distinct, wanted)
 
 
 _NA_AS_NAN: dict[str, Any] = {"na_value": np.nan}
@@ -114,8 +131,10 @@ class _DateError(TypeError):
     pass
 
 
-def judge(cell: Any) -> tuple[int, float]:
+def judge(cell: Any, notation: Notation | None = None) -> tuple[int, float]:
     """Return the kind and the value of one cell."""
+    if notation is not None:
+        return _judge_by(notation, cell)
     if isinstance(cell, str):
         text = cell.strip()
         if text in MISSING_TEXTS:
@@ -137,6 +156,16 @@ def judge(cell: Any) -> tuple[int, float]:
             value = math.inf if cell > 0 else -math.inf
         return (MISSING if math.isnan(value) else NUMBER), value
     raise TypeError
+
+
+def _judge_by(notation: Notation, cell: Any) -> tuple[int, float]:
+    kind, value = judge(cell)
+    if isinstance(cell, str) and kind != MISSING:
+        number = notation.number(cell.strip())
+        return (TEXT, math.nan) if number is None else (NUMBER, number)
+    if kind == NUMBER and not notation.allows(value):
+        return TEXT, math.nan
+    return kind, value
 
 
 def is_number(text: str) -> bool:
@@ -162,7 +191,7 @@ def category_text(cell: Any) -> str:
 def numbers(cells: Cells) -> NDArray[np.float64]:
     """Return the values of a numeric column, NaN where missing."""
     if np.any(is_other := cells.kinds > NUMBER):
-        raise cells.fault(is_other, "is not a number")
+        raise cells.fault(is_other, f"is not {cells.wanted}")
     check_finite(cells)
     return cells.values
 
@@ -180,7 +209,7 @@ def target_numbers(cells: Cells) -> NDArray[np.float64]:
     has_odd = np.any((cells.kinds == NUMBER) & ~np.isin(cells.values, (0, 1)))
     is_other = cells.kinds > (NUMBER if has_odd else BOOLEAN)
     if np.any(is_other):
-        raise cells.fault(is_other, "is not a number")
+        raise cells.fault(is_other, f"is not {cells.wanted}")
     check_finite(cells)
     return cells.values
 

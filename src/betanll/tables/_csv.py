@@ -8,6 +8,7 @@ import csv
 import gzip
 import io
 import itertools
+import math
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -17,10 +18,11 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 import pandas as pd
 
+from betanll.sentences import shown
 from betanll.tables._cells import MISSING_TEXTS, is_number
-from betanll.tables._errors import shown
 from betanll.tables._file import (
     CHUNK_ROWS,
+    DECIMAL,
     TableFile,
     check_names,
     check_rows,
@@ -106,6 +108,10 @@ class CsvFile(TableFile):
                     raise fault(self.path, "a quotation mark is left open") from None
                 reason = str(error).strip().partition("\n")[0]
                 raise fault(self.path, f"cannot be read: {reason}") from None
+            except OverflowError:
+                # Some versions cannot read whole numbers beyond the largest float.
+                self._check_sizes()
+                raise
 
     def _cleaned(
         self, frame: pd.DataFrame, nrows: int | None, text: Sequence[str]
@@ -114,6 +120,7 @@ class CsvFile(TableFile):
         if not self._checked and frame[self.columns[-1]].isna().any():
             self._check_widths(nrows)
         if self.decimal == ",":
+            frame.attrs[DECIMAL] = ","
             for name in self.columns:
                 is_numeric = pd.api.types.is_numeric_dtype(frame[name].dtype)
                 if not is_numeric and name not in text:
@@ -121,7 +128,7 @@ class CsvFile(TableFile):
         return frame
 
     def _with_points(self, series: pd.Series) -> pd.Series:
-        """Return text in which decimal commas have become points.
+        """Return the cells with numbers in place of texts with a decimal comma.
 
         The parser does so only in columns without any other text.
         """
@@ -131,7 +138,7 @@ class CsvFile(TableFile):
             if isinstance(cell, str):
                 stripped = cell.strip()
                 if is_decimal_comma(stripped):
-                    cells[i] = stripped.replace(",", ".")
+                    cells[i] = float(stripped.replace(",", "."))
                 elif "." in stripped and is_number(stripped):
                     row = series.index[int(np.argmax(codes == i))] + 1
                     raise fault(
@@ -140,7 +147,21 @@ class CsvFile(TableFile):
                         "decimal point, but other cells have decimal commas",
                     )
         values = np.array([*cells, np.nan], dtype=object)[codes]
-        return pd.Series(values, series.index, dtype=series.dtype)
+        return pd.Series(values, series.index, dtype=object, name=series.name)
+
+    def _check_sizes(self) -> None:
+        """Raise for the first whole number that is too large for a float."""
+        with _faults(self.path), _text(self.path) as handle:
+            rows = records(handle, self.delimiter)
+            start = 1 if self.has_header else 0
+            for i, row in enumerate(itertools.islice(rows, start, None), 1):
+                for name, cell in zip(self.columns, row, strict=False):
+                    if is_number(cell) and math.isinf(float(cell)):
+                        raise fault(
+                            self.path,
+                            f"column {name!r}, row {i}: {shown(cell)} is not a finite "
+                            "number",
+                        )
 
     def _check_widths(self, nrows: int | None) -> None:
         """Raise if a row is shorter or longer than the list of names."""
@@ -256,4 +277,4 @@ def _faults(path: Path) -> Iterator[None]:
             path, "a cell is too long, so a quotation mark may be left open"
         ) from None
     except PermissionError:
-        raise fault(path, "the file may not be read") from None
+        raise fault(path, "permission denied") from None

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from betanll.sentences import listed
 from betanll.tables._cells import (
     booleans,
     category_codes,
@@ -17,7 +18,8 @@ from betanll.tables._cells import (
     numbers,
     parse_cells,
 )
-from betanll.tables._errors import TableError, listed
+from betanll.tables._errors import TableError
+from betanll.tables._notation import Notation
 
 if TYPE_CHECKING:
     from betanll.tables._schema import Column
@@ -42,6 +44,16 @@ def encoded_names(features: Sequence[Column]) -> tuple[str, ...]:
     return tuple(names)
 
 
+def encoded_columns(features: Sequence[Column]) -> tuple[str, ...]:
+    """Return for each encoded column the name of the feature that it comes from."""
+    numeric, categorical = split(features)
+    names = [column.name for column in numeric]
+    names += [column.name for column in numeric if column.has_missing]
+    for column in categorical:
+        names += [column.name] * (len(column.categories) + column.has_missing)
+    return tuple(names)
+
+
 def check_present(frame: pd.DataFrame, names: Iterable[str]) -> None:
     missing = [name for name in names if name not in frame.columns]
     if missing:
@@ -50,7 +62,10 @@ def check_present(frame: pd.DataFrame, names: Iterable[str]) -> None:
 
 
 def raw_matrix(
-    features: Sequence[Column], frame: pd.DataFrame, first_row: int
+    features: Sequence[Column],
+    frame: pd.DataFrame,
+    first_row: int,
+    notations: Mapping[str, Notation],
 ) -> NDArray[np.float64]:
     """Return a new matrix of numbers, NaN where missing, then of category codes.
 
@@ -61,7 +76,9 @@ def raw_matrix(
     check_present(frame, [column.name for column in features])
     names = [column.name for column in numeric]
     is_plain = all(
-        column.kind == "numeric" and _is_numpy_number(frame[column.name].dtype)
+        column.kind == "numeric"
+        and column.name not in notations
+        and _is_numpy_number(frame[column.name].dtype)
         for column in numeric
     )
     if is_plain and not categorical:
@@ -76,7 +93,7 @@ def raw_matrix(
         return matrix
     matrix = np.empty((len(frame), len(features)))
     for j, column in enumerate([*numeric, *categorical]):
-        cells = parse_cells(frame, column.name, first_row)
+        cells = parse_cells(frame, column.name, first_row, notations.get(column.name))
         if column.kind == "categorical":
             n = len(column.categories)
             matrix[:, j] = category_codes(

@@ -1,14 +1,11 @@
-"""The error of this package, and how names and cells appear in its sentences."""
+"""The error of this package, and checks of names."""
 
 from __future__ import annotations
 
 import difflib
-import shlex
 from collections.abc import Iterable, Sequence
-from typing import Any
 
-#: Longest cell or line and most names that a sentence quotes.
-MAX_SHOWN, MAX_NAMES = 40, 20
+from betanll.sentences import listed, shortened
 
 
 class TableError(ValueError):
@@ -23,26 +20,8 @@ class TableError(ValueError):
     betanll.tables._errors.TableError: the table schema lacks 'features', ...
     """
 
-
-def shown(cell: Any) -> str:
-    """Return a cell as it appears in a sentence: text in quotes, and shortened."""
-    text = str(cell)
-    text = text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 3] + "..."
-    return repr(text) if isinstance(cell, str) else text
-
-
-def listed(names: Iterable[str]) -> str:
-    """Return names in quotes, or the first of very many."""
-    quoted = [repr(name) for name in names]
-    if len(quoted) > MAX_NAMES:
-        more = len(quoted) - MAX_NAMES
-        return f"{', '.join(quoted[:MAX_NAMES])} and {more} more"
-    return ", ".join(quoted)
-
-
-def option(flag: str, name: str) -> str:
-    """Return a command-line option that can be pasted into a shell."""
-    return f"{flag} {shlex.quote(name)}"
+    def __init__(self, sentence: str) -> None:
+        super().__init__(shortened(sentence))
 
 
 def check_known(names: Iterable[str], columns: Sequence[str]) -> None:

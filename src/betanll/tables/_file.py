@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from betanll.tables._errors import TableError, listed, repeated
+from betanll.sentences import listed, shown
+from betanll.tables._errors import TableError, repeated
 
 if TYPE_CHECKING:
     import pandas as pd
 
 CHUNK_ROWS = 100_000
+#: Attribute of a table with the decimal mark of its file, unless that is a point.
+DECIMAL = "decimal"
 
 
 @dataclass(frozen=True)
@@ -31,12 +34,26 @@ class TableFile(ABC):
         Names given to columns without one below a header. Only the first column may
         be so, which is how pandas writes its index: likely a row number that a model
         should not see.
+    index : tuple of str
+        Columns of a Parquet file that hold the index of a pandas table. They are not
+        columns of this table.
     """
 
     path: Path
     columns: tuple[str, ...]
     has_header: bool
     nameless: tuple[str, ...]
+    index: tuple[str, ...] = field(default=(), kw_only=True)
+
+    @property
+    def index_notes(self) -> list[str]:
+        """Sentences on named columns that are left out as an index of pandas."""
+        return [
+            f"{shown(name)} is the index of the pandas table and not used; to use it, "
+            "call reset_index() before to_parquet()."
+            for name in self.index
+            if not name.startswith("__index_level_")
+        ]
 
     @abstractmethod
     def read(

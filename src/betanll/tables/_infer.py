@@ -9,11 +9,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from betanll.sentences import listed, option, shown
 from betanll.tables._cells import (
     BOOLEAN,
     BOOLEAN_PAIRS,
     MISSING,
     NUMBER,
+    TEXT,
     Cells,
     booleans,
     judge,
@@ -21,7 +23,9 @@ from betanll.tables._cells import (
     parse_cells,
     target_numbers,
 )
-from betanll.tables._errors import TableError, check_known, listed, option, repeated
+from betanll.tables._errors import TableError, check_known, repeated
+from betanll.tables._file import DECIMAL
+from betanll.tables._notation import Notation, find_notation
 
 MAX_CATEGORIES = 30
 #: More distinct texts than this, in more than half of the rows, are no categories.
@@ -43,7 +47,7 @@ def choose_columns(
     """Return what each column is for, or raise if the choice makes no sense."""
     columns = list(frame.columns)
     if odd := [name for name in columns if not isinstance(name, str)]:
-        raise TableError(f"column names must be text, got {odd[0]!r}")
+        raise TableError(f"column names must be text, got {shown(odd[0])}")
     if (name := repeated(columns)) is not None:
         raise TableError(f"the name {name!r} is shared by several columns")
     targets, drop, ids = (_as_tuple(names) for names in (targets, drop, ids))
@@ -67,14 +71,25 @@ def choose_columns(
     return Chosen(targets, features, ids)
 
 
-def check_target(frame: pd.DataFrame, name: str) -> None:
-    if np.isnan(target_numbers(parse_cells(frame, name))).all():
+def infer_notation(frame: pd.DataFrame, name: str) -> Notation | None:
+    """Return how the numbers of a text column are written, None if it has others."""
+    cells = parse_cells(frame, name)
+    if not np.any(cells.kinds == TEXT):
+        return None
+    decimal = frame.attrs.get(DECIMAL, ".")
+    return find_notation(name, cells.distinct, "," if decimal == "," else ".")
+
+
+def check_target(frame: pd.DataFrame, name: str, notation: Notation | None) -> None:
+    if np.isnan(target_numbers(parse_cells(frame, name, 0, notation))).all():
         raise TableError(f"target {name!r} has no values")
 
 
-def infer_column(frame: pd.DataFrame, name: str) -> dict[str, Any]:
+def infer_column(
+    frame: pd.DataFrame, name: str, notation: Notation | None
+) -> dict[str, Any]:
     """Return the fields of the `Column` that describes a feature."""
-    cells = parse_cells(frame, name)
+    cells = parse_cells(frame, name, 0, notation)
     counts = np.bincount(cells.kinds, minlength=4)
     n_present = len(cells.kinds) - int(counts[MISSING])
     if n_present == 0:

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
 
+from betanll.sentences import shown
 from betanll.tables._csv import open_csv
 from betanll.tables._file import TableFile, fault
 from betanll.tables._parquet import open_parquet
 
 #: Extensions of text files with their delimiter, None if it is to be found.
 TEXT_EXTENSIONS = {".csv": None, ".tsv": "\t", ".txt": None}
+_KINDS = {
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
 
 
 def open_table(
@@ -54,10 +62,7 @@ def open_table(
     [0.95, 1.4]
     """
     path = Path(path)
-    if path.is_dir():
-        raise fault(path, "is a folder, not a file")
-    if not path.exists():
-        raise fault(path, f"there is no such file in {path.absolute().parent}")
+    _check_file(path)
     extension = Path(path.name.lower().removesuffix(".gz")).suffix
     is_gzip = path.suffix.lower() == ".gz"
     if extension == ".parquet" and not is_gzip:
@@ -68,6 +73,31 @@ def open_table(
         )
     if delimiter is not None:
         delimiter = {"tab": "\t", "\\t": "\t"}.get(delimiter, delimiter)
-        if len(delimiter) != 1 or delimiter in '"\r\n':
-            raise fault(path, f"the delimiter must be one character, got {delimiter!r}")
+        if len(delimiter) != 1 or delimiter in '"\r\n\0' or not delimiter.isascii():
+            raise fault(
+                path,
+                f"the delimiter must be one ASCII character, got {shown(delimiter)}",
+            )
     return open_csv(path, delimiter or TEXT_EXTENSIONS[extension], header)
+
+
+def _check_file(path: Path) -> None:
+    """Refuse whatever cannot be read from start to end as often as needed."""
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        raise fault(
+            path, f"there is no such file in {path.absolute().parent}"
+        ) from None
+    except OSError as error:
+        raise fault(path, f"cannot be opened: {error.strerror}") from None
+    except ValueError as error:
+        raise fault(path, f"cannot be the name of a file: {error}") from None
+    if stat.S_ISDIR(mode):
+        raise fault(path, "is a folder, not a file")
+    if not stat.S_ISREG(mode):
+        raise fault(
+            path,
+            f"is {_KINDS.get(stat.S_IFMT(mode), 'a special file')}, not a file: "
+            "write the table to a file first",
+        )

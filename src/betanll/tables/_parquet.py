@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,8 @@ from betanll.tables._file import (
 
 @dataclass(frozen=True)
 class ParquetFile(TableFile):
+    """A Parquet file, without what pandas stored as the index of its rows."""
+
     def read(
         self, nrows: int | None = None, *, text: Sequence[str] = ()
     ) -> pd.DataFrame:
@@ -30,10 +33,10 @@ class ParquetFile(TableFile):
         check_text_columns(self.path, self.columns, text)
         with _opened(self.path) as file:
             if nrows is None:
-                return _frame(file.read(), 0)
+                return self._frame(file.read(), 0)
             pieces, n = [], 0
             for batch in file.iter_batches(min(nrows, CHUNK_ROWS)):
-                pieces.append(_frame(batch.slice(0, nrows - n), n))
+                pieces.append(self._frame(batch.slice(0, nrows - n), n))
                 n += len(pieces[-1])
                 if n == nrows:
                     break
@@ -48,27 +51,56 @@ class ParquetFile(TableFile):
         with _opened(self.path) as file:
             for batch in file.iter_batches(n_rows):
                 if len(batch):
-                    yield _frame(batch, first)
+                    yield self._frame(batch, first)
                     first += len(batch)
+
+    def _frame(self, data: Any, first: int) -> pd.DataFrame:
+        # Selected by place: a name that contains a dot would mean a nested field.
+        names = data.schema.names
+        # Else text that is not UTF-8 fails later, wherever it is first used.
+        data.validate(full=True)
+        chosen = data.select([i for i, n in enumerate(names) if n not in self.index])
+        # The metadata of pandas would turn columns into an index, and may be damaged.
+        plain = chosen.replace_schema_metadata(None)
+        frame: pd.DataFrame = plain.to_pandas(ignore_metadata=True)
+        return frame.set_axis(pd.RangeIndex(first, first + len(frame)))
 
 
 def open_parquet(path: Path) -> ParquetFile:
     """Read the names and the number of rows from the file's foot."""
     with _opened(path) as file:
-        columns = tuple(file.schema_arrow.names)
+        names = tuple(file.schema_arrow.names)
+        stored = _stored_index(file.schema_arrow.metadata)
         n_rows = file.metadata.num_rows
-    check_names(path, columns)
-    if not columns:
+    check_names(path, names)
+    if not names:
         raise fault(path, "the file has no columns")
     if n_rows == 0:
         raise fault(path, "the file has column names but no rows")
-    return ParquetFile(path, columns, has_header=True, nameless=())
+    columns = tuple(name for name in names if name not in stored)
+    if not columns:
+        raise fault(
+            path,
+            "all columns belong to the index of a pandas table: call reset_index() "
+            "before to_parquet()",
+        )
+    index = tuple(name for name in names if name in stored)
+    return ParquetFile(path, columns, has_header=True, nameless=(), index=index)
 
 
-def _frame(data: Any, first: int) -> pd.DataFrame:
-    # The metadata of pandas would turn columns into an index.
-    frame: pd.DataFrame = data.to_pandas(ignore_metadata=True)
-    return frame.set_axis(pd.RangeIndex(first, first + len(frame)))
+def _stored_index(metadata: Any) -> frozenset[str]:
+    """Return the columns that hold the index of the pandas table in the file.
+
+    The metadata of pandas lists them by name. An index that only counts rows is stored
+    as a description instead, and has no column.
+    """
+    try:
+        description = json.loads((metadata or {})[b"pandas"])
+        listed = description["index_columns"]
+    except (KeyError, TypeError, ValueError, RecursionError):
+        return frozenset()  # not written by pandas, or damaged
+    names = listed if isinstance(listed, list) else []
+    return frozenset(name for name in names if isinstance(name, str))
 
 
 @contextlib.contextmanager
@@ -82,12 +114,16 @@ def _opened(path: Path) -> Iterator[Any]:
             path, "Parquet files need pyarrow: install betanll[parquet]"
         ) from None
     try:
-        with pyarrow.parquet.ParquetFile(path) as file:
+        # Opened here, because pyarrow takes "~" in a path for a home folder.
+        with path.open("rb") as raw, pyarrow.parquet.ParquetFile(raw) as file:
             yield file
     except PermissionError:
-        raise fault(path, "the file may not be read") from None
+        raise fault(path, "permission denied") from None
     except TableError:
         raise
-    except (pyarrow.ArrowException, OSError) as error:
-        reason = str(error).strip().partition("\n")[0]
-        raise fault(path, f"the file is broken or no Parquet file: {reason}") from None
+    except MemoryError:
+        raise
+    # Whatever else pyarrow and pandas make of damaged bytes.
+    except Exception as error:
+        reason = str(error).strip().partition("\n")[0] or type(error).__name__
+        raise fault(path, f"the file is broken or not Parquet: {reason}") from None

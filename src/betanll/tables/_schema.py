@@ -5,23 +5,24 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from betanll.tables import _encode, _infer
+from betanll.sentences import listed
+from betanll.tables import _encode, _infer, _notes
 from betanll.tables._cells import parse_cells, target_numbers
-from betanll.tables._errors import TableError, listed, repeated
+from betanll.tables._errors import TableError, repeated
+from betanll.tables._notation import Notation
+from betanll.typing import Array
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Kind = Literal["numeric", "boolean", "categorical"]
 KINDS = ("numeric", "boolean", "categorical")
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,8 @@ class TableSchema:
         Columns to predict from.
     ids : tuple of str
         Columns that are carried along unchanged.
+    notations : tuple of Notation
+        How numbers are written in columns of text, such as ``$5,700``.
 
     Examples
     --------
@@ -118,6 +121,7 @@ class TableSchema:
     targets: tuple[str, ...]
     features: tuple[Column, ...]
     ids: tuple[str, ...] = ()
+    notations: tuple[Notation, ...] = ()
 
     def __post_init__(self) -> None:
         _check_texts(self.targets, "the targets")
@@ -128,6 +132,12 @@ class TableSchema:
             raise TableError("a table schema needs a target and a feature")
         if (name := repeated([*self.targets, *self.ids, *names])) is not None:
             raise TableError(f"the table schema uses column {name!r} twice")
+        written = [notation.column for notation in self.notations]
+        _check_texts(written, "the columns of notations")
+        numeric = {c.name for c in self.features if c.kind == "numeric"}
+        for name in written:
+            if name not in numeric and name not in self.targets:
+                raise TableError(f"a notation needs a column of numbers, not {name!r}")
 
     @classmethod
     def infer(
@@ -141,9 +151,9 @@ class TableSchema:
         """Find out what the columns of a training table mean.
 
         A column is numeric if at least half of its cells are numbers, and then all of
-        them must be; boolean if all are true/false, yes/no, t/f or y/n; else
-        categorical with its 30 most frequent texts. Row numbers in errors count data
-        rows from one.
+        them must be, or if all are written like ``$5,700``, ``12%`` or ``1.200,50 €``;
+        boolean if all are true/false, yes/no, t/f or y/n; else categorical with its 30
+        most frequent texts. Row numbers in errors count data rows from one.
 
         Parameters
         ----------
@@ -156,11 +166,64 @@ class TableSchema:
             Columns to leave out of the features and to hand on with predictions.
         """
         chosen = _infer.choose_columns(frame, targets, drop, ids)
+        names = (*chosen.targets, *chosen.features)
+        found = {name: _infer.infer_notation(frame, name) for name in names}
         for name in chosen.targets:
-            _infer.check_target(frame, name)
-        features = tuple(_infer.infer_column(frame, name) for name in chosen.features)
-        columns = tuple(Column(**description) for description in features)
-        return cls(chosen.targets, columns, chosen.ids)
+            _infer.check_target(frame, name, found[name])
+        columns = tuple(
+            Column(**_infer.infer_column(frame, name, found[name]))
+            for name in chosen.features
+        )
+        notations = tuple(notation for notation in found.values() if notation)
+        return cls(chosen.targets, columns, chosen.ids, notations)
+
+    def relearnt(self, frame: pd.DataFrame) -> TableSchema:
+        """Return the schema with fills and categories of other rows of the table.
+
+        Kinds and notations of columns stay: a rare "unknown" among yes and no need not
+        be among these rows.
+        """
+        for name in self.targets:
+            _infer.check_target(frame, name, self.notation(name))
+        learnt = [
+            Column(**_infer.infer_column(frame, c.name, self.notation(c.name)))
+            for c in self.features
+        ]
+        features = tuple(
+            new if new.kind == old.kind else old
+            for new, old in zip(learnt, self.features, strict=True)
+        )
+        return replace(self, features=features)
+
+    def training_notes(self, frame: pd.DataFrame) -> list[str]:
+        """Return sentences about written numbers and rare categories in `frame`.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from betanll.tables import TableSchema
+        >>> frame = pd.DataFrame({"price": ["$5,700", "$90"], "y": [1, 2]})
+        >>> TableSchema.infer(frame, targets=["y"]).training_notes(frame)
+        ["column 'price' is read as numbers: '$5,700' is 5700"]
+        """
+        return [
+            *_notes.notation_notes(self._notation, frame),
+            *_notes.category_notes(self.features, frame),
+        ]
+
+    def notation(self, name: str) -> Notation | None:
+        """Return how numbers of a column are written, None for a plain column."""
+        return self._notation.get(name)
+
+    @property
+    def text_columns(self) -> tuple[str, ...]:
+        """Ids, and features with a notation: keep their cells as a text file has them.
+
+        In a file, or a part of it, where all cells are like ``1.200``, thousands would
+        be read as decimals.
+        """
+        names = (column.name for column in self.features)
+        return (*self.ids, *(name for name in names if self.notation(name)))
 
     @property
     def constant_features(self) -> tuple[str, ...]:
@@ -187,7 +250,7 @@ class TableSchema:
         -------
         array of shape (n_rows, n_encoded)
         """
-        raw = _encode.raw_matrix(self.features, frame, first_row)
+        raw = _encode.raw_matrix(self.features, frame, first_row, self._notation)
         if self._is_plain and not np.isnan(raw).any():
             return raw
         if not len(raw):
@@ -203,7 +266,8 @@ class TableSchema:
         """
         _encode.check_present(frame, self.targets)
         columns = [
-            target_numbers(parse_cells(frame, name, first_row)) for name in self.targets
+            target_numbers(parse_cells(frame, name, first_row, self.notation(name)))
+            for name in self.targets
         ]
         return np.column_stack(columns)
 
@@ -219,7 +283,7 @@ class TableSchema:
         ``(column, "unknown")``, for categories without an encoded column. Add up the
         counts of chunks and hand the sum to `notes`.
         """
-        raw = _encode.raw_matrix(self.features, frame, 0)
+        raw = _encode.raw_matrix(self.features, frame, 0, self._notation)
         return _encode.surprises(self.features, raw)
 
     def notes(self, found: pd.DataFrame | Counter[tuple[str, str]]) -> list[str]:
@@ -235,7 +299,7 @@ class TableSchema:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the schema in plain types that JSON knows."""
-        return {
+        description: dict[str, Any] = {
             "targets": list(self.targets),
             "features": [
                 {**vars(column), "categories": list(column.categories)}
@@ -243,18 +307,32 @@ class TableSchema:
             ],
             "ids": list(self.ids),
         }
+        if self.notations:
+            description["notations"] = [dict(vars(n)) for n in self.notations]
+        return description
 
     @classmethod
     def from_dict(cls, description: Mapping[str, Any]) -> TableSchema:
         """Return the schema that `to_dict` described, or raise if it is malformed."""
+        if isinstance(description, Mapping):
+            # Schemas of plain columns do not mention notations.
+            description = {"notations": [], **description}
         _check_keys(description, cls, "the table schema")
         lists = {f.name: _tuple(description[f.name], f.name) for f in fields(cls)}
+        notations = []
+        for notation in lists.pop("notations"):
+            _check_keys(notation, Notation, "a notation of the table schema")
+            notations.append(Notation(**notation))
         columns = []
         for column in lists.pop("features"):
             _check_keys(column, Column, "a feature of the table schema")
             categories = _tuple(column["categories"], "categories")
             columns.append(Column(**{**column, "categories": categories}))
-        return cls(features=tuple(columns), **lists)
+        return cls(features=tuple(columns), notations=tuple(notations), **lists)
+
+    @cached_property
+    def _notation(self) -> dict[str, Notation]:
+        return {notation.column: notation for notation in self.notations}
 
     @cached_property
     def _is_plain(self) -> bool:
@@ -291,5 +369,8 @@ def _check_texts(values: Iterable[Any], what: str) -> None:
     for text in texts:
         if not isinstance(text, str):
             raise TableError(f"{what} must be text, got {text!r}")
+        # pandas cannot hold half a character, as JSON can spell it.
+        if any("\ud800" <= character <= "\udfff" for character in text):
+            raise TableError(f"{what} must be Unicode text, got {text!r}")
     if (text := repeated(texts)) is not None:
         raise TableError(f"{what} must differ, got {text!r} twice")

@@ -16,6 +16,8 @@ from betanll.tables._cells import MISSING_TEXTS, is_number
 DELIMITERS = ("\t", ";", "|", ",")
 
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?")
+_THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}")
+_SMALL = re.compile(r"[+-]?[0-9]{1,3}")
 _WHOLE = re.compile(r"[0-9]+")
 _YEAR = re.compile(r"[12][0-9]{3}")
 _SEPARATOR = re.compile(r"[\s,;|:]")
@@ -82,16 +84,28 @@ def has_header(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def has_decimal_comma(rows: Iterable[Sequence[str]], delimiter: str) -> bool:
-    """Tell whether some cells have a decimal comma and none a decimal point."""
+    """Tell whether some cells have a decimal comma and none a decimal point.
+
+    Commas mark thousands if all of them stand before three digits, and a column has
+    both such cells and smaller whole numbers: 5,700 and 900.
+    """
     if delimiter == ",":
         return False
-    has_comma = False
+    has_comma = has_other = False
+    grouped, small = set(), set()
     for row in rows:
-        for cell in row:
+        for j, cell in enumerate(row):
             if "." in cell and is_number(cell):
                 return False
-            has_comma = has_comma or is_decimal_comma(cell)
-    return has_comma
+            if is_decimal_comma(cell):
+                has_comma = True
+                if _THOUSANDS.fullmatch(cell):
+                    grouped.add(j)
+                else:
+                    has_other = True
+            elif _SMALL.fullmatch(cell):
+                small.add(j)
+    return has_comma and (has_other or grouped.isdisjoint(small))
 
 
 def is_decimal_comma(cell: str) -> bool:

@@ -31,6 +31,7 @@ from betanll.torch._losses import (
     NaturalGaussianNLLLoss,
     StudentTNLLLoss,
 )
+from betanll.torch._precision import at_least_float32, full_precision
 
 __all__ = [
     "BetaNLLLoss",
@@ -43,4 +44,6 @@ __all__ = [
     "RegressorModule",
     "StudentTHead",
     "StudentTNLLLoss",
+    "at_least_float32",
+    "full_precision",
 ]

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
-from betanll._limits import MAX_VARIANCE
-from betanll.torch._heads import GaussianHead, StudentTHead
+from betanll.objectives import Objective, get
+from betanll.torch._heads import linear_in_full_precision
 
-if TYPE_CHECKING:
-    from betanll.objectives import Objective
-
-# The names of betanll.nets.MLP; JAX means the approximation by tanh when it says gelu.
+# The names of betanll.networks.MLP; gelu means the approximation by tanh, as in JAX.
 _ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
     "tanh": nn.Tanh,
     "relu": nn.ReLU,
@@ -41,12 +37,12 @@ class RegressorModule(nn.Module):
     Parameters
     ----------
     members : sequence of parameters
-        The parameters of :class:`betanll.nets.MLP` for each member of the ensemble.
+        The parameters of :class:`betanll.networks.MLP` for each member of the ensemble.
     activation : {"tanh", "relu", "elu", "gelu", "silu"}
         The activation of that network.
     objective : Objective
-        What the network was trained with: one of :mod:`betanll.objectives`, or a
-        subclass that reads the outputs of the network in the same way.
+        What the network was trained with, or its name. The methods ``parameters`` and
+        ``moments`` must take tensors, as those of :mod:`betanll.objectives` do.
     input_mean, input_scale : array of shape (n_inputs,), optional
         Inputs are whitened with them. An infinite scale ignores the column.
     knots : array of shape (n_bins + 1, n_inputs), optional
@@ -103,7 +99,7 @@ class RegressorModule(nn.Module):
         *,
         members: Sequence[Any],
         activation: str,
-        objective: Objective,
+        objective: Objective | str | type[Objective],
         target_mean: ArrayLike,
         target_scale: ArrayLike,
         spread: ArrayLike,
@@ -120,12 +116,12 @@ class RegressorModule(nn.Module):
                 f"activation must be one of {', '.join(_ACTIVATIONS)}, "
                 f"got {activation!r}"
             )
-        make_head, self._moments = _reading(objective)
         shapes = [np.shape(layer["weight"]) for layer in members[0]]
         for other in members:
             if [np.shape(layer["weight"]) for layer in other] != shapes:
                 raise ValueError("members must have equal shapes")
-        n_encoded, (n_outputs, n_features) = shapes[0][1], shapes[-1]
+        n_encoded, (n_outputs, _) = shapes[0][1], shapes[-1]
+        objective = get(objective)
         n_targets, rest = divmod(n_outputs, objective.n_parameters)
         if rest or not n_targets:
             raise ValueError(
@@ -135,6 +131,7 @@ class RegressorModule(nn.Module):
         if squeeze and n_targets != 1:
             raise ValueError(f"squeeze needs one target, there are {n_targets}")
         self.squeeze = squeeze
+        self.objective = _checked(objective, n_targets)
         if (knots is None) == (input_mean is None or input_scale is None):
             raise ValueError("give either input_mean and input_scale, or knots")
         vectors: list[tuple[str, Any, int]] = []
@@ -159,7 +156,7 @@ class RegressorModule(nn.Module):
         # The constructors draw weights, only to be overwritten: nobody is to notice.
         with torch.random.fork_rng(devices=[]):
             self.members = nn.ModuleList(
-                _network(layers, activation, make_head(n_features, n_targets))
+                _network(layers, activation, objective.n_predictive * n_targets)
                 for layers in members
             ).float()
 
@@ -181,7 +178,9 @@ class RegressorModule(nn.Module):
             )
         z = self._encode(x.to(self.spread.dtype))
         z = z.to(next(self.members.parameters()).dtype)
-        moments = [self._member_moments(member(z)) for member in self.members]
+        shape = (*z.shape[:-1], len(self.spread))
+        z = z.reshape(-1, z.shape[-1])
+        moments = [self._member_moments(member, z) for member in self.members]
         means, variances = (
             torch.stack(values) for values in zip(*moments, strict=True)
         )
@@ -190,6 +189,7 @@ class RegressorModule(nn.Module):
         variance = (variances + (means - mean).square()).mean(dim=0)
         mean = mean * self.target_scale + self.target_mean
         std = variance.sqrt() * self.target_scale * self.spread
+        mean, std = mean.reshape(shape), std.reshape(shape)
         if self.squeeze:
             mean, std = mean.squeeze(-1), std.squeeze(-1)
         dtype = torch.promote_types(x.dtype, torch.float32)
@@ -207,9 +207,22 @@ class RegressorModule(nn.Module):
         centred = (positions / self.n_bins - 0.5) * math.sqrt(12)
         return torch.cat([centred, 2 * ramps.mT.flatten(-2) - 1], dim=-1)
 
-    def _member_moments(self, outputs: Any) -> tuple[Tensor, Tensor]:
-        outputs = outputs if isinstance(outputs, tuple) else (outputs,)
-        return self._moments(*(output.to(self.spread.dtype) for output in outputs))
+    def _member_moments(self, member: Any, z: Tensor) -> tuple[Tensor, Tensor]:
+        """Return mean and variance of one member, both (n, n_targets)."""
+        *hidden, last = member
+        for module in hidden:
+            z = module(z)
+        outputs = linear_in_full_precision(last, z)
+        # To an objective samples are the last axis.
+        sizes = (self.objective.n_predictive, len(self.spread), z.shape[0])
+        raw = outputs.mT.reshape(sizes)
+        parameters = self.objective.predictive_parameters(
+            self.objective.parameters(raw)
+        )
+        mean, variance = self.objective.moments(
+            tuple(parameter.to(self.spread.dtype) for parameter in parameters)
+        )
+        return mean.mT, variance.mT
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         # Half precision holds neither a target of 1e6 nor a scale of 1e-6.
@@ -222,86 +235,51 @@ class RegressorModule(nn.Module):
         return self
 
 
-# From the outputs of a head to a mean and a variance, both whitened.
-
-
-def _unit_variance(mean: Tensor) -> tuple[Tensor, Tensor]:
-    return mean, torch.ones_like(mean)
-
-
-def _variance(mean: Tensor, variance: Tensor) -> tuple[Tensor, Tensor]:
-    return mean, variance
-
-
-def _std(mean: Tensor, std: Tensor) -> tuple[Tensor, Tensor]:
-    return mean, std.square()
-
-
-def _natural(eta1: Tensor, precision: Tensor) -> tuple[Tensor, Tensor]:
-    return eta1 / precision, 1 / precision
-
-
-def _student_t(mean: Tensor, shape: Tensor, rate: Tensor) -> tuple[Tensor, Tensor]:
-    return mean, rate / (shape - 1)
-
-
-_Head = Callable[[int, int], nn.Module]
-_Moments = Callable[..., tuple[Tensor, Tensor]]
-
-
-def _reading(objective: Objective) -> tuple[_Head, _Moments]:
-    """Return the head of an objective and the moments that its outputs mean.
-
-    Objectives that share the two methods by which raw outputs become a distribution
-    share these as well.
-    """
-    # Here, because it loads JAX.
-    from betanll import objectives
-
-    def methods(cls: type) -> tuple[Any, Any]:
-        return getattr(cls, "parameters", None), getattr(cls, "predictive", None)
-
-    ceiling = getattr(objective, "max_variance", MAX_VARIANCE)
-    bounded = partial(GaussianHead, max_variance=ceiling)
-    unbounded = partial(GaussianHead, max_variance=math.inf)
-    readings: dict[tuple[Any, Any], tuple[_Head, _Moments]] = {
-        methods(objectives.MSE): (nn.Linear, _unit_variance),
-        methods(objectives.GaussianNLL): (bounded, _variance),
-        methods(objectives.MomentMatching): (GaussianHead, _std),
-        methods(objectives.NaturalGaussian): (unbounded, _natural),
-        methods(objectives.StudentT): (StudentTHead, _student_t),
-        methods(objectives.VBEM): (StudentTHead, _student_t),
-    }
-    reading = readings.get(methods(type(objective)))
-    if reading is None:
-        raise TypeError(
-            f"{type(objective).__name__} cannot be exported: only the objectives of "
-            "betanll and their subclasses with the same `parameters` and `predictive`"
+def _checked(objective: Objective, n_targets: int) -> Objective:
+    """Return the objective, after a trial of what the module will ask of it."""
+    name = type(objective).__name__
+    for method in ("split_outputs", "predicted_parameters"):
+        if getattr(type(objective), method) is not getattr(Objective, method):
+            raise TypeError(
+                f"{name} cannot be exported: it has its own method `{method}`"
+            )
+    shape = (n_targets, 1)
+    raw = torch.zeros((objective.n_predictive, *shape), requires_grad=True)
+    try:
+        moments = objective.moments(
+            objective.predictive_parameters(objective.parameters(raw))
         )
-    return reading
+    except Exception as error:  # of any library that does not know tensors
+        raise TypeError(
+            f"{name} cannot be exported: `parameters` and `moments` must take tensors, "
+            f"as the functions of betanll.losses.arrays do ({error})"
+        ) from error
+    shapes = [getattr(moment, "shape", None) for moment in moments]
+    if shapes != [shape, shape] or not all(map(torch.is_tensor, moments)):
+        raise TypeError(
+            f"{name} cannot be exported: `moments` must return mean and variance, "
+            f"tensors of the shape of the parameters {shape}, got {shapes}"
+        )
+    return objective
 
 
-def _network(layers: Any, activation: str, head: nn.Module) -> nn.Sequential:
-    """Return the network with the given parameters; the head is filled in place."""
+def _network(layers: Any, activation: str, n_outputs: int) -> nn.Sequential:
+    """Return the network with the given parameters, of the last layer the first rows.
+
+    The variational objectives have more rows, which only training needs.
+    """
     modules: list[nn.Module] = []
-    for layer in layers[:-1]:
-        n_outputs, n_inputs = np.shape(layer["weight"])
-        linear = nn.Linear(n_inputs, n_outputs)
-        _fill(linear, layer, 0)
+    for layer in layers:
+        size = n_outputs if layer is layers[-1] else len(layer["weight"])
+        linear = nn.Linear(np.shape(layer["weight"])[1], size)
+        _fill(linear, layer)
         modules += [linear, _ACTIVATIONS[activation]()]
-    # Rows for mean, variance and so on follow each other, as do the maps of a head. The
-    # variational objectives have more of them, which only training needs.
-    first = 0
-    for module in head.modules():
-        if isinstance(module, nn.Linear):
-            _fill(module, layers[-1], first)
-            first += module.out_features
-    return nn.Sequential(*modules, head)
+    return nn.Sequential(*modules[:-1])
 
 
 @torch.no_grad()
-def _fill(linear: nn.Linear, layer: Any, first: int) -> None:
-    rows = slice(first, first + linear.out_features)
+def _fill(linear: nn.Linear, layer: Any) -> None:
+    rows = slice(linear.out_features)
     weight, bias = (np.array(layer[name])[rows] for name in ("weight", "bias"))
     linear.weight.copy_(torch.from_numpy(weight))
     linear.bias.copy_(torch.from_numpy(bias[:, 0]))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+from numbers import Integral, Real
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from betanll import _limits
-from betanll.torch._precision import at_least_float32
+from betanll.objectives import heads
+from betanll.torch._precision import at_least_float32, full_precision
 
 
 class GaussianHead(nn.Module):
@@ -59,22 +60,25 @@ class GaussianHead(nn.Module):
         in_features: int,
         out_features: int,
         *,
-        min_variance: float = _limits.MIN_VARIANCE,
-        max_variance: float = _limits.MAX_VARIANCE,
+        min_variance: float = heads.MIN_VARIANCE,
+        max_variance: float = heads.MAX_VARIANCE,
         detach_variance: bool = False,
     ) -> None:
         super().__init__()
-        if not 0 < min_variance < 1 < max_variance:
+        _check_sizes(in_features, out_features)
+        limits = (min_variance, max_variance)
+        are_numbers = all(isinstance(limit, Real) for limit in limits)
+        if not are_numbers or not 0 < min_variance < 1 < max_variance:
             raise ValueError(
                 "min_variance and max_variance must lie on either side of the initial "
-                f"variance 1 and be positive, got {min_variance} and {max_variance}"
+                f"variance 1 and be positive, got {min_variance!r} and {max_variance!r}"
             )
         self.min_variance = min_variance
         self.max_variance = max_variance
         self.detach_variance = detach_variance
         self.mean = nn.Linear(in_features, out_features)
         self.pre_variance = nn.Linear(in_features, out_features)
-        self._offset = _limits.inverse_softplus(1 - min_variance)
+        self._offset = heads.inverse_softplus(1 - min_variance)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -93,12 +97,16 @@ class GaussianHead(nn.Module):
         -------
         mean, variance : tensor of shape (..., out_features)
         """
-        mean = _linear_in_full_precision(self.mean, features)
-        z = _linear_in_full_precision(
+        mean = linear_in_full_precision(self.mean, features)
+        z = linear_in_full_precision(
             self.pre_variance, features.detach() if self.detach_variance else features
         )
-        variance = _between(z + self._offset, self.min_variance, self.max_variance)
-        return mean, variance
+        return mean, heads.bounded_softplus(
+            z,
+            offset=self._offset,
+            floor=self.min_variance,
+            ceiling=self.max_variance,
+        )
 
     def extra_repr(self) -> str:
         """Return the settings to be printed."""
@@ -139,8 +147,8 @@ class StudentTHead(nn.Module):
 
     def __init__(self, in_features: int, out_features: int) -> None:
         super().__init__()
+        _check_sizes(in_features, out_features)
         self.linear = nn.Linear(in_features, 3 * out_features)
-        self._rate_offset = _limits.RATE_OFFSET
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -158,15 +166,16 @@ class StudentTHead(nn.Module):
         -------
         mean, shape, rate : tensor of shape (..., out_features)
         """
-        raw = _linear_in_full_precision(self.linear, features)
+        raw = linear_in_full_precision(self.linear, features)
         mean, z_shape, z_rate = raw.chunk(3, dim=-1)
-        shape = _between(z_shape, _limits.MIN_SHAPE, _limits.MAX_SHAPE)
-        rate = _between(z_rate + self._rate_offset, _limits.MIN_RATE, _limits.MAX_RATE)
-        return mean, shape, rate
+        return mean, *heads.gamma_heads(z_shape, z_rate)
 
 
-def _between(z: Tensor, floor: float, ceiling: float) -> Tensor:
-    return (nn.functional.softplus(z) + floor).clamp(max=ceiling)
+def _check_sizes(in_features: Any, out_features: Any) -> None:
+    for name, size in (("in_features", in_features), ("out_features", out_features)):
+        is_integer = isinstance(size, Integral) and not isinstance(size, bool)
+        if not is_integer or size < 1:
+            raise ValueError(f"{name} must be an integer of at least 1, got {size!r}")
 
 
 def _initialise(linear: nn.Linear) -> None:
@@ -174,14 +183,9 @@ def _initialise(linear: nn.Linear) -> None:
     nn.init.zeros_(linear.bias)
 
 
-def _linear_in_full_precision(linear: nn.Linear, features: Tensor) -> Tensor:
+def linear_in_full_precision(linear: nn.Linear, features: Tensor) -> Tensor:
+    """Return the outputs of a layer, in single precision at least."""
     dtype = torch.promote_types(features.dtype, linear.weight.dtype)
-    with _no_autocast(features.device.type):
+    with full_precision(features.device.type):
         output: Tensor = linear(features.to(dtype))
     return at_least_float32(output)
-
-
-def _no_autocast(device_type: str) -> AbstractContextManager[object]:
-    if torch.amp.is_autocast_available(device_type):
-        return torch.autocast(device_type, enabled=False)
-    return nullcontext()

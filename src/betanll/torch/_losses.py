@@ -2,13 +2,49 @@
 
 from __future__ import annotations
 
+import math
+import warnings
+from collections.abc import Callable
+from numbers import Real
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
 from betanll import losses
+from betanll._exponents import check_exponent, unusual_exponent
 from betanll.torch._precision import at_least_float32
 
 _REDUCTIONS = ("none", "mean", "sum")
+
+
+def _check_reduction(value: Any) -> None:
+    if value not in _REDUCTIONS:
+        raise ValueError(
+            f"reduction must be one of {', '.join(_REDUCTIONS)}, got {value!r}"
+        )
+
+
+def _check_beta(value: Any) -> None:
+    if isinstance(value, Tensor):
+        is_usable = (value >= 0) & value.isfinite()
+        _forbid(~is_usable, f"beta must be finite and at least 0, got {value}")
+    else:
+        check_exponent("beta", value)
+
+
+def _check_eps(value: Any) -> None:
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if not is_number or not 0 <= float(value) < math.inf:
+        raise ValueError(f"eps must be a finite number of at least 0, got {value!r}")
+
+
+#: By the name of the attribute.
+_CHECKS: dict[str, Callable[[Any], None]] = {
+    "beta": _check_beta,
+    "eps": _check_eps,
+    "reduction": _check_reduction,
+}
 
 
 class _Loss(nn.Module):
@@ -19,11 +55,13 @@ class _Loss(nn.Module):
 
     def __init__(self, reduction: str) -> None:
         super().__init__()
-        if reduction not in _REDUCTIONS:
-            raise ValueError(
-                f"reduction must be one of {', '.join(_REDUCTIONS)}, got {reduction!r}"
-            )
         self.reduction = reduction
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # Settings may change between steps, and are checked then as well.
+        if name in _CHECKS:
+            _CHECKS[name](value)
+        super().__setattr__(name, value)
 
     def _reduce(self, loss: Tensor) -> Tensor:
         if self.reduction == "mean":
@@ -54,8 +92,9 @@ class BetaNLLLoss(_Loss):
     Parameters
     ----------
     beta : float, default=0.5
-        0 is the plain NLL; 1 gives the mean the gradient of the squared error. It may
-        be changed between steps: ``criterion.beta = 0.25``.
+        0 is the plain NLL; 1 gives the mean the gradient of the squared error. Values
+        above 1 are unusual and bring a warning. It may be changed between steps:
+        ``criterion.beta = 0.25``.
     full : bool, default=False
         Include the constant :math:`\tfrac12 \log 2\pi` of the density, inside the
         weighted bracket.
@@ -106,6 +145,8 @@ class BetaNLLLoss(_Loss):
         self.beta = beta
         self.full = full
         self.eps = eps
+        if not isinstance(beta, Tensor) and (note := unusual_exponent(beta)):
+            warnings.warn(note, stacklevel=2)
 
     def forward(self, input: Tensor, target: Tensor, var: Tensor | float) -> Tensor:
         """Return the loss.

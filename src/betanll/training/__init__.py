@@ -1,46 +1,33 @@
 """Training: a whole fit as one compiled program, and fleets of fits."""
 
-from betanll.training._data import PackedData
-from betanll.training._fit import available_cores, fit, fit_fleet
-from betanll.training._optimizers import (
-    SGD,
-    Adam,
-    AdamW,
-    CosineAdamW,
-    Optimizer,
-    RMSprop,
-)
+from betanll import _pytree, objectives
+from betanll.training._adamw import adamw, averaged_params, cosine_adamw
+from betanll.training._data import Data, padded_size
+from betanll.training._fit import fit, fit_fleet
+from betanll.training._optimizers import Optimizer, optimizer
 from betanll.training._predict import predict_parameters
-from betanll.training._program import Net
-from betanll.training._task import FitResult, FitTask
+from betanll.training._result import DivergedError, FitResult
+from betanll.training._run import Run, RunState, prepare
+from betanll.training._task import Budget, FitTask
 
 __all__ = [
-    "SGD",
-    "Adam",
-    "AdamW",
-    "CosineAdamW",
+    "Budget",
+    "Data",
+    "DivergedError",
     "FitResult",
     "FitTask",
-    "Net",
     "Optimizer",
-    "PackedData",
-    "RMSprop",
-    "available_cores",
-    "epochs_for",
+    "Run",
+    "RunState",
+    "adamw",
+    "averaged_params",
+    "cosine_adamw",
     "fit",
     "fit_fleet",
+    "optimizer",
+    "padded_size",
     "predict_parameters",
+    "prepare",
 ]
 
-
-def epochs_for(n_updates: int, n_samples: int, batch_size: int) -> int:
-    """Return the epochs that give at least `n_updates`, partial batches dropped.
-
-    Examples
-    --------
-    >>> epochs_for(20_000, n_samples=741, batch_size=256)
-    10000
-    >>> epochs_for(20_000, n_samples=200, batch_size=256)  # one full batch
-    20000
-    """
-    return -(-n_updates // (n_samples // min(batch_size, n_samples)))
+objectives.on_definition(_pytree.register_objective)

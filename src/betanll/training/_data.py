@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,11 +23,16 @@ Block = tuple[
 ]
 
 
-def bucket(n: int) -> int:
+def padded_size(n: int) -> int:
     """Round up to 8, 10, 12 or 14 times a power of two, at least 16.
 
     Data sets of similar size share a compiled program at the price of at most a
     quarter of padding.
+
+    Examples
+    --------
+    >>> padded_size(3), padded_size(100), padded_size(1000)
+    (16, 112, 1024)
     """
     power = 1
     while True:
@@ -52,7 +57,7 @@ class Table:
 def checked_table(x: Any, y: Any, weight: Any = None, *, what: str = "data") -> Table:
     """Return the arrays as a table, or raise a ``ValueError`` that names the fault."""
     inputs = checked_matrix(x, f"{what} inputs")
-    targets = checked_matrix(y, f"{what} targets")
+    targets = inputs[:, :0] if y is None else checked_matrix(y, f"{what} targets")
     if len(inputs) == 0:
         raise ValueError(f"{what} is empty: 0 rows")
     if len(inputs) != len(targets):
@@ -97,9 +102,12 @@ def checked_matrix(values: Any, what: str) -> npt.NDArray[np.float32]:
     return single
 
 
-@dataclass(frozen=True)
-class PackedData:
+@dataclass(frozen=True, eq=False)
+class Data:
     """Training and validation samples below each other in one padded array.
+
+    :meth:`of` makes it from arrays. All tasks that hold the same object share its
+    memory.
 
     `rows` is ``(capacity, n_inputs + n_targets + n_weights)``: the samples, then zeros.
     Training samples begin with row `first`; the validation samples follow, and where
@@ -116,6 +124,46 @@ class PackedData:
     first: int = 0
 
     @classmethod
+    def of(
+        cls,
+        x: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        validation: Sequence[Any] | None = None,
+    ) -> Data:
+        """Check arrays and lay them out for the compiled loop.
+
+        Parameters
+        ----------
+        x : array of shape (n, n_inputs)
+            Inputs, finite.
+        y : array of shape (n,) or (n, n_targets), optional
+            Targets, finite. Without targets, the inputs are to be reconstructed.
+        sample_weight : array of shape (n,) or (n, n_targets), optional
+            Non-negative weights of the samples or of single targets.
+        validation : tuple (x, y) or (x, y, sample_weight), optional
+            Data for early stopping and for the choice of the best epoch.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> x = np.linspace(-1, 1, 10)[:, None]
+        >>> data = Data.of(x, x**2, validation=(x[:3], x[:3]))
+        >>> data.n_train, data.n_validation, data.n_inputs, data.n_targets
+        (10, 3, 1, 1)
+        """
+        train = checked_table(x, y, sample_weight, what="training data")
+        if validation is None:
+            return pack(train)
+        if len(validation) not in (2, 3):
+            raise ValueError(
+                "validation must be (x, y) or (x, y, sample_weight), "
+                f"got {len(validation)} elements"
+            )
+        return pack(train, checked_table(*validation, what="validation data"))
+
+    @classmethod
     def from_blocks(
         cls,
         blocks: Iterable[Block],
@@ -125,7 +173,7 @@ class PackedData:
         n_inputs: int,
         n_targets: int,
         n_weights: int = 1,
-    ) -> PackedData:
+    ) -> Data:
         """Gather finite blocks of inputs, targets and weights, training rows first.
 
         For data that would be large in memory twice. The weights of the training rows
@@ -148,7 +196,7 @@ class PackedData:
     def __len__(self) -> int:
         return self.n_train + self.n_validation
 
-    def with_validation(self, first: int, n: int) -> PackedData:
+    def with_validation(self, first: int, n: int) -> Data:
         """Return the same rows, in the same memory, parted in another way.
 
         Validation samples are `n` rows from row `first` on, training samples the rest.
@@ -169,7 +217,7 @@ class PackedData:
         return tuple(np.split(part, ends, axis=1))
 
 
-def pack(train: Table, validation: Table | None = None) -> PackedData:
+def pack(train: Table, validation: Table | None = None) -> Data:
     """Lay out tables for the compiled loop; weights are scaled to mean one."""
     parts = [train] if validation is None else [train, validation]
     for what in ("inputs", "targets"):
@@ -179,7 +227,7 @@ def pack(train: Table, validation: Table | None = None) -> PackedData:
                 f"training and validation {what} must have equally many columns, "
                 f"got {columns[0]} and {columns[-1]}"
             )
-    return PackedData.from_blocks(
+    return Data.from_blocks(
         map(_masked, parts),
         n_train=len(train),
         n_validation=0 if validation is None else len(validation),
@@ -210,9 +258,9 @@ def _aligned_zeros(n_rows: int, n_columns: int) -> npt.NDArray[np.float32]:
 
 def capacity(n: int) -> int:
     """Return the padded number of samples: whole chunks can be cut off anywhere."""
-    return bucket(n) + validation_chunk(n)
+    return padded_size(n) + validation_chunk(n)
 
 
 def validation_chunk(n: int) -> int:
     """Return the number of samples that a validation pass takes at a time."""
-    return min(VALIDATION_CHUNK, bucket(n))
+    return min(VALIDATION_CHUNK, padded_size(n))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections import defaultdict
@@ -15,17 +14,20 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from tqdm.auto import tqdm
 
-from betanll.training import _loop, _program
-from betanll.training._task import (
-    FitResult,
-    FitTask,
-    PreparedFit,
-    SharedData,
-    prepare,
-    result_of,
-)
+from betanll.networks import Network
+from betanll.objectives import Objective
+from betanll.processes import available_cores
+from betanll.progress import Progress as ProgressDisplay
+from betanll.training import _loop
+from betanll.training._data import Data
+from betanll.training._memory import check_memory, naming_failed_allocations
+from betanll.training._optimizers import Optimizer
+from betanll.training._optimizers import optimizer as make_optimizer
+from betanll.training._programs import forget_if_many
+from betanll.training._result import FitResult
+from betanll.training._run import Run, prepare
+from betanll.training._task import Budget, FitTask
 
 #: Called with the numbers of epochs done and planned, over all fits.
 Progress = Callable[[int, int], None]
@@ -33,21 +35,48 @@ Progress = Callable[[int, int], None]
 #: Called with the result of a fit so far.
 Callback = Callable[[FitResult], None]
 
+_SELECTIONS = ("nll", "student-t")
+
 # Seconds between two returns to Python, for progress and Ctrl-C.
 _TICK = 0.3
 
 
 def fit(
-    *args: Any,
+    net: Network,
+    objective: Objective | str,
+    x: Any,
+    y: Any = None,
+    sample_weight: Any = None,
+    validation: Sequence[Any] | None = None,
+    optimizer: Optimizer | None = None,
+    batch_size: int | None = None,
+    max_epochs: int = 100,
+    patience: int | None = None,
+    validate_every: int = 1,
+    selection: str = "nll",
+    schedule_epochs: int | None = None,
+    snapshots: Sequence[int] = (),
+    seed: int = 0,
+    *,
     progress: bool | Progress = False,
     callback: Callback | None = None,
     callback_every: int = 100,
-    **kwargs: Any,
 ) -> FitResult:
-    """Run one fit; the arguments are those of :class:`FitTask`.
+    """Run one fit.
+
+    Values are used as they are: standardise inputs and targets first.
 
     Parameters
     ----------
+    net, objective, optimizer, snapshots, seed
+        As in :class:`FitTask`.
+    x, y, sample_weight, validation
+        As for :meth:`Data.of`. A :class:`Data` as `x` stands for all of them.
+    batch_size, max_epochs, patience, validate_every, schedule_epochs
+        As in :class:`Budget`.
+    selection : {"nll", "student-t"}, default="nll"
+        What chooses the best epoch; ``"student-t"`` is the robust selection of
+        :class:`FitTask`.
     progress : bool or callable, default=False
         As for :func:`fit_fleet`.
     callback : callable, optional
@@ -59,7 +88,7 @@ def fit(
     Examples
     --------
     >>> import numpy as np
-    >>> from betanll.nets import MLP
+    >>> from betanll.networks import MLP
     >>> from betanll.objectives import BetaNLL
     >>> x = np.linspace(-1, 1, 200)[:, None]
     >>> result = fit(MLP(1, (16,)), BetaNLL(0.5), x, x**2, max_epochs=20)
@@ -68,11 +97,30 @@ def fit(
     """
     if callback_every < 1:
         raise ValueError(f"callback_every must be at least 1, got {callback_every}")
-    task = FitTask(*args, **kwargs)
+    if selection not in _SELECTIONS:
+        raise ValueError(
+            f"selection must be one of {', '.join(map(repr, _SELECTIONS))}, got "
+            f"{selection!r}"
+        )
+    if not isinstance(x, Data):
+        x = Data.of(x, y, sample_weight, validation=validation)
+    elif not (y is None and sample_weight is None is validation):
+        raise ValueError("Data holds targets, weights and validation data")
+    task = FitTask(
+        net,
+        objective,
+        x,
+        make_optimizer() if optimizer is None else optimizer,
+        Budget(batch_size, max_epochs, patience, validate_every, schedule_epochs),
+        robust_selection=selection == "student-t",
+        snapshots=snapshots,
+        seed=seed,
+    )
     if callback is None:
         return fit_fleet([task], n_jobs=1, progress=progress)[0]
     prepared = prepare(task)
-    with _meter([prepared], progress) as meter:
+    check_memory([prepared], 1)
+    with naming_failed_allocations(), _meter([prepared], progress) as meter:
         return _run_one(prepared, meter, callback=callback, every=callback_every)
 
 
@@ -100,72 +148,61 @@ def fit_fleet(
     vectorize : bool, optional
         Batch with ``vmap``; by default on accelerators only.
     progress : bool or callable, default=False
-        Show a progress bar, or call ``progress(epochs_done, epochs_planned)``.
+        Show how far they have come, on the standard error, or call
+        ``progress(epochs_done, epochs_planned)``.
 
     Returns
     -------
     list of FitResult
         In the order of the tasks.
+
+    Raises
+    ------
+    MemoryError
+        If the fits cannot fit into memory, before anything is compiled.
     """
     if n_jobs is not None and n_jobs < 1:
         raise ValueError(f"n_jobs must be at least 1, got {n_jobs}")
-    shared: SharedData = {}
-    fits = [prepare(task, shared) for task in tasks]
     if vectorize is None:
         vectorize = jax.default_backend() != "cpu"
-    with _meter(fits, progress) as meter:
-        if vectorize:
-            return _run_vectorized(fits, meter)
-        return _run_threads(fits, n_jobs or available_cores(), meter)
-
-
-def available_cores() -> int:
-    """Return the number of cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    n_jobs = n_jobs or available_cores()
+    forget_if_many()
+    with naming_failed_allocations():
+        fits = [prepare(task) for task in tasks]
+        check_memory(fits, len(fits) if vectorize else n_jobs)
+        with _meter(fits, progress) as meter:
+            if vectorize:
+                return _run_vectorized(fits, meter)
+            return _run_threads(fits, n_jobs, meter)
 
 
 class _Meter:
-    """Counts epochs over all fits, from any thread."""
+    """Reports epochs of all fits, from any thread."""
 
-    def __init__(self, total: int, report: Progress | None) -> None:
+    def __init__(self, report: Callable[[int], object]) -> None:
         self._report = report
-        self._total = total
-        self._done = 0
         self._lock = threading.Lock()
 
     def add(self, epochs: int) -> None:
         with self._lock:
-            self._done += epochs
-            if self._report is not None:
-                self._report(self._done, self._total)
+            self._report(epochs)
 
 
 @contextmanager
-def _meter(fits: Sequence[PreparedFit], progress: bool | Progress) -> Iterator[_Meter]:
-    total = sum(fit.task.max_epochs for fit in fits)
+def _meter(fits: Sequence[Run], progress: bool | Progress) -> Iterator[_Meter]:
+    total = sum(fit.max_epochs for fit in fits)
     if callable(progress):
-        yield _Meter(total, progress)
-    elif progress:
-        with tqdm(total=total, unit="epoch", delay=2, leave=False, disable=None) as bar:
-            yield _Meter(total, lambda done, _: bar.update(done - bar.n))
+        done = 0
+
+        def report(epochs: int) -> None:
+            nonlocal done
+            done += epochs
+            progress(done, total)
+
+        yield _Meter(report)
     else:
-        yield _Meter(total, None)
-
-
-class _History:
-    """Gathers the records that the program returns piece by piece."""
-
-    def __init__(self) -> None:
-        self._pieces: dict[str, list[Any]] = defaultdict(list)
-
-    def extend(self, records: Any, n: int) -> None:
-        for name, column in records._asdict().items():
-            self._pieces[name].append(np.asarray(column)[:n])
-
-    def arrays(self) -> dict[str, Any]:
-        return {name: np.concatenate(p) for name, p in self._pieces.items()}
+        with ProgressDisplay(total, "epochs", is_shown=progress) as shown:
+            yield _Meter(shown.update)
 
 
 class _Pace:
@@ -187,42 +224,36 @@ class _Pace:
 
 
 def _run_one(
-    fit: PreparedFit,
+    fit: Run,
     meter: _Meter,
     cancelled: threading.Event | None = None,
     *,
     callback: Callback | None = None,
     every: int = 1,
 ) -> FitResult:
-    arguments, state = fit.arguments(), fit.start()
-    history, pace = _History(), _Pace(fit.task.max_epochs)
-    while int(state.status) == _program.RUNNING:
+    state, pace = fit.start(), _Pace(fit.max_epochs)
+    while state.status == "running":
         if cancelled is not None and cancelled.is_set():
             raise InterruptedError("another fit was interrupted or failed")
-        epoch = int(state.epoch)
+        epoch = state.epoch
         until = pace.after(epoch)
         if callback is not None:
             until = min(until, (epoch // every + 1) * every)
-        state, records, n_records = jax.block_until_ready(
-            _loop.run(fit.program, *arguments, until, state)
-        )
-        history.extend(records, int(n_records))
-        meter.add(int(state.epoch) - epoch)
-        is_done = int(state.status) != _program.RUNNING
-        if callback is not None and (is_done or int(state.epoch) % every == 0):
-            current = result_of(fit, state, history.arrays())
+        state = fit.advance(state, until)
+        meter.add(state.epoch - epoch)
+        is_done = state.status != "running"
+        if callback is not None and (is_done or state.epoch % every == 0):
+            current = fit.result(state)
             callback(replace(current, params=current.last_params))
-    meter.add(fit.task.max_epochs - int(state.epoch))
-    return result_of(fit, state, history.arrays())
+    meter.add(fit.max_epochs - state.epoch)
+    return fit.result(state)
 
 
-def _run_threads(
-    fits: Sequence[PreparedFit], n_jobs: int, meter: _Meter
-) -> list[FitResult]:
+def _run_threads(fits: Sequence[Run], n_jobs: int, meter: _Meter) -> list[FitResult]:
     _compile(fits)
     cancelled = threading.Event()
 
-    def run(fit: PreparedFit) -> FitResult:
+    def run(fit: Run) -> FitResult:
         return _run_one(fit, meter, cancelled)
 
     if n_jobs == 1 or len(fits) == 1:
@@ -238,22 +269,22 @@ def _run_threads(
             raise
 
 
-def _compile(fits: Sequence[PreparedFit]) -> None:
+def _compile(fits: Sequence[Run]) -> None:
     """Compile each program once, before several threads would do it at a time."""
     seen = set()
     for fit in fits:
         signature = _signature(fit)
         if signature not in seen:
             seen.add(signature)
-            _loop.run(fit.program, *fit.arguments(), 0, fit.start())
+            _loop.run(fit.program, *fit.arguments(), 0, fit.start().carried)
 
 
-def _signature(fit: PreparedFit) -> Any:
+def _signature(fit: Run) -> Any:
     leaves, structure = jax.tree.flatten(fit.arguments())
     return fit.program, structure, tuple(np.shape(leaf) for leaf in leaves)
 
 
-def _run_vectorized(fits: Sequence[PreparedFit], meter: _Meter) -> list[FitResult]:
+def _run_vectorized(fits: Sequence[Run], meter: _Meter) -> list[FitResult]:
     groups: dict[Any, list[int]] = defaultdict(list)
     for i, fit in enumerate(fits):
         groups[_signature(fit)].append(i)
@@ -265,29 +296,30 @@ def _run_vectorized(fits: Sequence[PreparedFit], meter: _Meter) -> list[FitResul
     return [results[i] for i in range(len(fits))]
 
 
-def _run_group(fits: Sequence[PreparedFit], meter: _Meter) -> list[FitResult]:
+def _run_group(fits: Sequence[Run], meter: _Meter) -> list[FitResult]:
     def stack(trees: Sequence[Any]) -> Any:
         return jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)
 
     arguments = stack([fit.arguments() for fit in fits])
-    states = stack([fit.start() for fit in fits])
-    histories = [_History() for _ in fits]
-    pace = _Pace(max(fit.task.max_epochs for fit in fits))
-    while np.any(np.asarray(states.status) == _program.RUNNING):
-        before = np.asarray(states.epoch)
-        running = np.asarray(states.status) == _program.RUNNING
-        until = pace.after(int(before[running].min()))
-        states, records, counts = jax.block_until_ready(
-            _loop.run_vectorized(fits[0].program, *arguments, until, states)
+    states = [fit.start() for fit in fits]
+    carried = stack([state.carried for state in states])
+    pace = _Pace(max(fit.max_epochs for fit in fits))
+    while any(state.status == "running" for state in states):
+        before = [state.epoch for state in states]
+        running = [state.epoch for state in states if state.status == "running"]
+        done = _loop.run_vectorized(
+            fits[0].program, *arguments, pace.after(min(running)), carried
         )
-        for i, history in enumerate(histories):
-            part = jax.tree.map(lambda column, i=i: column[i], records)
-            history.extend(part, int(counts[i]))
-        meter.add(int(np.sum(np.asarray(states.epoch) - before)))
-    meter.add(sum(f.task.max_epochs for f in fits) - int(np.sum(states.epoch)))
-    return [
-        result_of(
-            fit, jax.tree.map(lambda leaf, i=i: leaf[i], states), histories[i].arrays()
-        )
-        for i, fit in enumerate(fits)
-    ]
+        carried, records, counts = jax.block_until_ready(done)
+        states = [
+            state.then(_part(carried, i), _part(records, i), int(counts[i]))
+            for i, state in enumerate(states)
+        ]
+        meter.add(sum(state.epoch for state in states) - sum(before))
+    epochs = sum(fit.max_epochs for fit in fits)
+    meter.add(epochs - sum(state.epoch for state in states))
+    return [fit.result(state) for fit, state in zip(fits, states, strict=True)]
+
+
+def _part(tree: Any, i: int) -> Any:
+    return jax.tree.map(lambda leaf: leaf[i], tree)

@@ -24,12 +24,10 @@ from betanll.training._program import (
     N_INIT_INPUTS,
     RUNNING,
     STOPPED,
-    Limits,
+    Inputs,
     Program,
     Record,
-    Sizes,
     Snapshots,
-    SnapshotTimes,
     State,
 )
 from betanll.training._shuffle import lattice_for, permuted, round_keys
@@ -40,7 +38,7 @@ n_traces = 0
 
 def _split(program: Program, samples: jax.Array) -> tuple[jax.Array, ...]:
     """Return inputs, targets and weights of samples with features first."""
-    n_inputs = program.net.n_inputs
+    n_inputs = program.network.n_inputs
     first_target = n_inputs if program.has_targets else 0
     first_weight = first_target + program.n_targets
     return (
@@ -57,7 +55,7 @@ def init_trainable(
     net_key, state_key = jax.random.split(key)
     head_sizes = objective.head_sizes(program.n_targets)
     return {
-        "net": program.net.init(head_sizes, key=net_key),
+        "net": program.network.init(head_sizes, key=net_key),
         "objective": objective.init_state(inputs, program.n_targets, key=state_key),
     }
 
@@ -67,7 +65,7 @@ def trainable_template(program: Program, objective: Objective) -> dict[str, Any]
     shapes = jax.eval_shape(
         partial(init_trainable, program),
         objective,
-        jax.ShapeDtypeStruct((program.net.n_inputs, N_INIT_INPUTS), jnp.float32),
+        jax.ShapeDtypeStruct((program.network.n_inputs, N_INIT_INPUTS), jnp.float32),
         jax.random.key(0),
     )
     return jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
@@ -79,15 +77,23 @@ def unpack(program: Program, objective: Objective, params: jax.Array) -> dict[st
     return ravel_pytree(trainable_template(program, objective))[1](params)
 
 
-def _decay_mask(trainable: dict[str, Any]) -> jax.Array:
-    """Return 1 for every weight of the network, 0 for biases and objective state."""
+def is_weight(program: Program, trainable: dict[str, Any]) -> dict[str, Any]:
+    """Return 1 where the network's parameters decay, 0 elsewhere, as a pytree."""
 
-    def mark(path: Any, leaf: jax.Array) -> jax.Array:
-        names = [getattr(entry, "key", None) for entry in path]
-        is_weight = names[0] == "net" and names[-1] == "weight"
-        return jnp.full(leaf.shape, float(is_weight), leaf.dtype)
+    def mark(leaf: jax.Array, is_decaying: bool) -> jax.Array:
+        return jnp.full(leaf.shape, float(is_decaying), leaf.dtype)
 
-    return ravel_pytree(jax.tree_util.tree_map_with_path(mark, trainable))[0]
+    net, state = trainable["net"], trainable["objective"]
+    decays = getattr(program.network, "decays", _decay_by_axes)
+    return {
+        "net": jax.tree.map(mark, net, decays(net)),
+        "objective": jax.tree.map(jnp.zeros_like, state),
+    }
+
+
+def _decay_by_axes(params: Any) -> Any:
+    """Say which arrays decay when the network does not: all but vectors and scalars."""
+    return jax.tree.map(lambda leaf: leaf.ndim >= 2, params)
 
 
 @partial(jax.jit, static_argnames="program")
@@ -100,8 +106,8 @@ def start(
 ) -> State:
     """Return the state before the first epoch; `inputs` are random training inputs."""
     trainable = init_trainable(program, objective, inputs, key)
-    params, _ = ravel_pytree(trainable)
-    transform = optimizer.transform(_decay_mask(trainable))
+    params, unravel = ravel_pytree(trainable)
+    transform = optimizer.flat_transform(is_weight(program, trainable), unravel)
     return State(
         params=params,
         optimizer=transform.init(params),
@@ -121,11 +127,7 @@ def _run(
     program: Program,
     objective: Objective,
     optimizer: Optimizer,
-    data: jax.Array,
-    sizes: Sizes,
-    limits: Limits,
-    snapshot_times: SnapshotTimes,
-    key: jax.Array,
+    given: Inputs,
     until_epoch: jax.Array,
     state: State,
 ) -> tuple[State, Record, jax.Array]:
@@ -135,15 +137,16 @@ def _run(
 
     template = trainable_template(program, objective)
     _, unravel = ravel_pytree(template)
-    transform = optimizer.transform(_decay_mask(template))
+    transform = optimizer.flat_transform(is_weight(program, template), unravel)
 
-    n_train = jnp.asarray(sizes.grid.n, jnp.int32)
-    batch_size = sizes.batch_size
-    n_samples = n_train + sizes.n_validation
+    data, budget = given.rows, given.budget
+    n_train = jnp.asarray(given.grid.n, jnp.int32)
+    batch_size = budget.batch_size
+    n_samples = n_train + given.n_validation
     n_batches = n_train // batch_size
     n_detached = objective.n_detached * program.n_targets
-    shuffle_key, loss_key = jax.random.split(key)
-    lattice = lattice_for(sizes.grid, data.shape[0])
+    shuffle_key, loss_key = jax.random.split(given.key)
+    lattice = lattice_for(given.grid, data.shape[0])
     in_batch = (jnp.arange(program.batch_capacity) < batch_size).astype(data.dtype)
     scale = 1 / batch_size.astype(data.dtype)
     if objective.reduction == "mean":
@@ -151,7 +154,7 @@ def _run(
 
     def samples(places: jax.Array) -> jax.Array:
         """Gather samples, which are a ring, with features first."""
-        places = places + sizes.first
+        places = places + given.first
         rows = jnp.where(places < n_samples, places, places - n_samples)
         # The barrier keeps the gather whole: fused with the transposition it would
         # touch a cache line for every number instead of one for every sample.
@@ -159,8 +162,8 @@ def _run(
         return jax.lax.optimization_barrier(gathered).T
 
     def raw_outputs(net_params: Any, inputs: Any) -> Any:
-        outputs = program.net.apply(net_params, inputs, n_detached=n_detached)
-        return objective.arrange(outputs)
+        outputs = program.network.apply(net_params, inputs, n_detached=n_detached)
+        return objective.split_outputs(outputs)
 
     def batch_loss(
         params: jax.Array, batch: jax.Array, progress: jax.Array, key: jax.Array
@@ -190,10 +193,10 @@ def _run(
             ),
             lattice,
         )
-        batch = samples(permuted(keys, sizes.grid, places))
+        batch = samples(permuted(keys, given.grid, places))
         # In floating point: the number of updates of a long schedule overflows int32.
         done = epoch.astype(data.dtype) + (i / n_batches).astype(data.dtype)
-        progress = done / limits.schedule_epochs.astype(data.dtype)
+        progress = done / budget.schedule_epochs.astype(data.dtype)
         step_key = loss_key
         if objective.is_stochastic:
             step_key = jax.random.fold_in(loss_key, epoch * n_batches + i)
@@ -207,7 +210,7 @@ def _run(
             )
         params = params + change
         if program.n_snapshots:
-            evaluated = optimizer.evaluated(params, optimizer_state)
+            evaluated = optimizer.evaluated(params, optimizer_state, unravel)
             snapshots = keep(snapshots, evaluated, epoch, i)
         return params, optimizer_state, snapshots, total + loss
 
@@ -216,8 +219,8 @@ def _run(
     ) -> Snapshots:
         # Past the last one, indexing stays at the last, which does not come again.
         k = snapshots.n_taken
-        epochs, batches = snapshot_times
-        is_due = (epochs[k] == epoch) & (batches[k] == i)
+        is_epoch = given.snapshot_epochs[k] == epoch
+        is_due = is_epoch & (given.snapshot_batches[k] == i)
         return jax.lax.cond(
             is_due,
             lambda: Snapshots(snapshots.params.at[k].set(params), k + 1),
@@ -235,13 +238,13 @@ def _run(
             inputs, target, weight = _split(program, samples(places))
             weight = weight * (places < n_samples).astype(data.dtype)[None]
             forward = partial(raw_outputs, net_params)
-            parameters = objective.parameters_at(forward, inputs)
+            parameters = objective.predicted_parameters(forward, inputs)
             nll = objective.nll(parameters, target)
             error = objective.mean(parameters) - target
             # XLA computes it once where it is the same.
             score = nll
-            if program.has_tails:
-                score = objective.nll_with_tails(parameters, target)
+            if program.is_robust:
+                score = objective.robust_nll(parameters, target)
             return (
                 sums[0] + jnp.sum(weight * nll),
                 sums[1] + jnp.sum(weight * error * error),
@@ -249,14 +252,14 @@ def _run(
                 sums[3] + jnp.sum(weight) / weight.shape[0],
             )
 
-        n_chunks = (sizes.n_validation + chunk - 1) // chunk
+        n_chunks = (given.n_validation + chunk - 1) // chunk
         zero = jnp.zeros((), data.dtype)
         nll, square, score, total = jax.lax.fori_loop(
             0, n_chunks, add_chunk, (zero,) * 4
         )
         # 0 / 0 = NaN without validation data; a NaN never counts as an improvement
         mse = square / (total * program.n_targets)
-        is_by_error = objective.selection == "squared-error"
+        is_by_error = objective.validation_score == "squared_error"
         return nll / total, mse, mse if is_by_error else score / total
 
     def train_epoch(
@@ -278,10 +281,10 @@ def _run(
         epoch = state.epoch + 1
         train_loss = total / n_batches.astype(data.dtype)
 
-        is_last = epoch >= limits.max_epochs
-        is_evaluated = is_last | (epoch % limits.validate_every == 0)
+        is_last = epoch >= budget.max_epochs
+        is_evaluated = is_last | (epoch % budget.validate_every == 0)
         nan = jnp.full((), jnp.nan, data.dtype)
-        evaluated = optimizer.evaluated(params, optimizer_state)
+        evaluated = optimizer.evaluated(params, optimizer_state, unravel)
         nll, mse, score = jax.lax.cond(
             is_evaluated, validate, lambda _: (nan,) * 3, operand=evaluated
         )
@@ -295,7 +298,7 @@ def _run(
             jnp.where(
                 is_last,
                 COMPLETED,
-                jnp.where(n_stale >= limits.patience, STOPPED, RUNNING),
+                jnp.where(n_stale >= budget.patience, STOPPED, RUNNING),
             ),
         )
         record = Record(epoch, train_loss, nll, mse, score)

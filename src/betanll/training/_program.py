@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import jax
 
+from betanll.networks import Network
 from betanll.training._shuffle import Grid
 
 RUNNING, COMPLETED, STOPPED, DIVERGED = range(4)
+
+#: Names of the four, as results give them.
+STATUS_NAMES = ("running", "completed", "stopped", "diverged")
 
 #: Rows of the history that one call of the program can return.
 HISTORY_CAPACITY = 1024
@@ -17,20 +21,10 @@ HISTORY_CAPACITY = 1024
 N_INIT_INPUTS = 100
 
 
-class Net(Protocol):
-    """A network description: hashable, with parameters as a pytree."""
-
-    @property
-    def n_inputs(self) -> int: ...
-    def init(self, head_sizes: tuple[int, ...], *, key: jax.Array) -> Any: ...
-    def apply(self, params: Any, inputs: Any, *, n_detached: int = 0) -> Any: ...
-    def features(self, params: Any, inputs: jax.Array) -> jax.Array: ...
-
-
 class Program(NamedTuple):
     """What the compiled program depends on, beside the shape of the data."""
 
-    net: Net
+    network: Network
     n_targets: int
     batch_capacity: int
     validation_chunk: int
@@ -38,32 +32,24 @@ class Program(NamedTuple):
     #: Without targets in the data, the inputs are to be reconstructed.
     has_targets: bool = True
     #: Whether validation scores a likelihood with heavy tails.
-    has_tails: bool = False
+    is_robust: bool = False
 
 
-class Sizes(NamedTuple):
-    """Numbers of samples, and the row of the first training sample; all traced."""
+class Inputs(NamedTuple):
+    """What the compiled program is called with; all of it is traced."""
 
+    rows: jax.Array
+    #: Number of training samples.
     grid: Grid
     n_validation: jax.Array
+    #: Row of the first training sample.
     first: jax.Array
-    batch_size: jax.Array
-
-
-class Limits(NamedTuple):
-    """When to validate and when to stop, all traced."""
-
-    max_epochs: jax.Array
-    patience: jax.Array
-    validate_every: jax.Array
-    schedule_epochs: jax.Array
-
-
-class SnapshotTimes(NamedTuple):
-    """After which updates to keep the parameters: epoch and batch, both from 0."""
-
-    epochs: jax.Array
-    batches: jax.Array
+    #: A budget of int32 scalars.
+    budget: Any
+    #: After which updates to keep the parameters: epoch and batch, both from 0.
+    snapshot_epochs: jax.Array
+    snapshot_batches: jax.Array
+    key: jax.Array
 
 
 class Snapshots(NamedTuple):

@@ -1,0 +1,117 @@
+"""From images to a trained network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import jax
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils import check_random_state
+
+from betanll.training import Data, DivergedError, FitResult, fit, optimizer
+from betanll_paper.autoencoders.images import (
+    checked_images,
+    pixel_blocks,
+    warn_if_large,
+)
+from betanll_paper.autoencoders.objective import Autoencoding
+from betanll_paper.autoencoders.parameters import (
+    check_parameters,
+    decoder_objective,
+    net_of,
+)
+
+if TYPE_CHECKING:
+    from betanll_paper.autoencoders.model import VAE
+
+#: Validation images that tell whether the code is used.
+N_HELD_OUT = 1000
+
+
+Images = npt.NDArray[Any]
+Places = npt.NDArray[np.integer]
+
+
+def train(model: VAE, X: Any, validation: Any) -> Images:
+    """Fit the model to images, and return some images for validation."""
+    check_parameters(model)
+    images = checked_images(X)
+    shape = images.shape[1:]
+    net = net_of(model, int(np.prod(shape)))
+    objective = decoder_objective(model)
+    warn_if_large(images)
+    random = check_random_state(model.random_state)
+    if validation is None:
+        order = random.permutation(len(images))
+        n_held_out = max(1, round(model.validation_fraction * len(images)))
+        places, held_out = order[n_held_out:], (images, order[:n_held_out])
+    else:
+        others = checked_images(validation, name="validation", shape=shape)
+        places, held_out = np.arange(len(images)), (others, np.arange(len(others)))
+    if len(places) < 2:
+        raise ValueError(
+            f"X must leave at least 2 images for training, got {len(images)} images"
+        )
+    result = fit(
+        net,
+        Autoencoding(objective, averages_pixels=model.reduction == "mean"),
+        _packed((images, places), held_out),
+        optimizer=optimizer(learning_rate=float(model.learning_rate_init)),
+        batch_size=min(int(model.batch_size), len(places)),
+        max_epochs=int(model.max_iter),
+        patience=-(-int(model.n_iter_no_change) // int(model.validate_every)),
+        validate_every=int(model.validate_every),
+        seed=int(random.randint(2**31 - 1)),
+        progress=bool(model.verbose),
+    )
+    if result.best_epoch == 0:
+        raise DivergedError(
+            f"training diverged in epoch {result.n_epochs}: scale the images to "
+            "[0, 1] or lower learning_rate_init",
+            [result],
+        )
+    model.net_, model.objective_, model.image_shape_ = net, objective, shape
+    _keep(model, result)
+    total = sum(
+        block.sum(axis=0, dtype=np.float64) for block in pixel_blocks(images, places)
+    )
+    model.mean_image_ = (total / len(places)).reshape(shape)
+    others, places = held_out
+    return others[places[:N_HELD_OUT]]
+
+
+def _packed(train: tuple[Images, Places], held_out: tuple[Images, Places]) -> Data:
+    """Lay out the images for the compiled loop; each is its own target."""
+    n_pixels = int(np.prod(train[0].shape[1:]))
+
+    def blocks() -> Iterator[Any]:
+        for images, places in (train, held_out):
+            for pixels in pixel_blocks(images, places):
+                n = len(pixels)
+                yield pixels, pixels[:, :0], np.ones((n, 1), np.float32)
+
+    return Data.from_blocks(
+        blocks(),
+        n_train=len(train[1]),
+        n_validation=len(held_out[1]),
+        n_inputs=n_pixels,
+        n_targets=0,
+    )
+
+
+def _keep(model: VAE, result: FitResult) -> None:
+    """Store what training found, with NumPy arrays as parameters."""
+    params = jax.tree.map(np.asarray, result.params)
+    # Outputs that only the loss needed, such as the weights of a mixture prior, may be
+    # many times as large as the rest of the network.
+    n_used = model.objective_.n_predictive * model.net_.n_inputs
+    params["decoder"][-1] = {
+        part: array[:n_used].copy() for part, array in params["decoder"][-1].items()
+    }
+    model.params_ = params
+    model.n_iter_, model.n_updates_ = result.n_epochs, result.n_updates
+    model.best_iter_ = result.best_epoch
+    model.best_validation_score_ = -result.best_score
+    model.history_ = result.history

@@ -1,0 +1,300 @@
+"""``betanll reproduce``: artefacts of the paper, beside the paper's numbers."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import sys
+from collections.abc import Callable, Iterable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import click
+
+from betanll import objectives
+from betanll.cli.options import (
+    MAX_COUNT,
+    exponent,
+    import_plugins,
+    objective_and_beta,
+)
+from betanll.sweeps import (
+    Experiment,
+    Request,
+    RequestError,
+    Store,
+    SweepReport,
+    Task,
+    check_experiments,
+    installed_experiments,
+    run_experiments,
+)
+from betanll_paper.experiments import EXPERIMENTS
+
+#: Where the context of a command keeps the experiments of plug-ins.
+_PLUGGED = f"{__name__}.plugged"
+
+
+@cache
+def _installed() -> list[Experiment]:
+    """Return the experiments of other packages, and say which cannot be used."""
+    experiments, complaints = installed_experiments()
+    for complaint in complaints:
+        click.echo(f"betanll: {complaint}", err=True)
+    return experiments
+
+
+def _experiments() -> list[Experiment]:
+    """Return the paper's experiments, then those of other packages and plug-ins."""
+    plugged = click.get_current_context().meta.get(_PLUGGED, [])
+    return [*EXPERIMENTS, *_installed(), *plugged]
+
+
+def _defined_in(module: str) -> list[Experiment]:
+    found = vars(sys.modules[module]).values()
+    kinds = [one for one in found if isinstance(one, type) and one.__module__ == module]
+    return [
+        kind()
+        for kind in kinds
+        if issubclass(kind, Experiment) and not inspect.isabstract(kind)
+    ]
+
+
+def _names(kind: str) -> list[str]:
+    """Return all names that the experiments have of a kind, such as presets."""
+    names = (name for one in _experiments() for name in getattr(one, kind))
+    return list(dict.fromkeys(names))
+
+
+class _OneOf(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.4
+    """A choice among names that are looked up when they are needed."""
+
+    name = "choice"
+
+    def __init__(self, names: Callable[[], list[str]]) -> None:
+        self._names = names
+
+    def convert(self, value: Any, *where: Any) -> Any:
+        return click.Choice(self._names()).convert(value, *where)
+
+    def get_metavar(self, *args: Any, **context: Any) -> str | None:
+        return click.Choice(self._names()).get_metavar(*args, **context)
+
+
+def _method(text: str) -> str:
+    """Check a method; its beta is a number here, for the paper has no other."""
+    names = (name for one in _experiments() for name in one.method_names())
+    objective_and_beta(
+        text, exponent, list(dict.fromkeys((*objectives.names(), *names)))
+    )
+    return text
+
+
+def _imported(
+    context: click.Context, parameter: click.Parameter, names: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Import plug-ins before other options are read, which may name what they add."""
+    if names:
+        import_plugins(names)
+        context.meta[_PLUGGED] = [one for name in names for one in _defined_in(name)]
+    return names
+
+
+class _Reproduce(click.Command):
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List what other packages add."""
+        others = _experiments()[len(EXPERIMENTS) :]
+        if others:
+            with formatter.section("Artefacts of other packages"):
+                formatter.write_dl([p for one in others for p in one.artefacts.items()])
+
+
+@click.command(cls=_Reproduce)
+@click.argument(
+    "artefacts",
+    nargs=-1,
+    required=True,
+    type=_OneOf(lambda: _names("artefacts")),
+    metavar="ARTEFACT...",
+)
+@click.option(
+    "--preset",
+    type=_OneOf(lambda: _names("presets")),
+    help="smoke: tiny trainings; laptop: fewer splits and seeds, shorter trainings but "
+    "for the UCI tables, synthetic scenes for depth; paper: everything.  [default: "
+    "laptop, with --nyu-dir paper]",
+)
+@click.option(
+    "--method",
+    "methods",
+    type=_method,
+    multiple=True,
+    metavar="NAME",
+    help="For tables and fig9: objective, such as mse or beta-nll:0.5; beta-nll alone "
+    "means the five of the paper; for depth also l1 and scale-invariant. May be "
+    "repeated.  [default: those of the paper]",
+)
+@click.option(
+    "--dataset",
+    "datasets",
+    multiple=True,
+    metavar="NAME",
+    help="UCI set, object-slide, fetch-pick-and-place, mnist or fashion-mnist; may be "
+    "repeated.  [default: all]",
+)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("betanll-results"),
+    show_default=True,
+    help="Folder for tables, figures, their numbers and the store of results.",
+)
+@click.option(
+    "--data-dir",
+    type=click.Path(path_type=Path),
+    help="Folder of the data.  [default: $BETANLL_DATA, else the user's cache]",
+)
+@click.option(
+    "--nyu-dir",
+    type=click.Path(path_type=Path),
+    help="Folder of NYU Depth V2, to learn depth from photographs.",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(1, MAX_COUNT),
+    help="Processes on this machine.  [default: one for each core, with --nyu-dir one "
+    "for each graphics card]",
+)
+@click.option("--scheduler", metavar="ADDRESS", help="Run on a Dask cluster instead.")
+@click.option(
+    "--import",
+    "imported",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Results exported elsewhere, to go on from.",
+)
+@click.option(
+    "--export",
+    "exported",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="CSV file for all results, to go on elsewhere.",
+)
+@click.option(
+    "--plugin",
+    "plugins",
+    multiple=True,
+    is_eager=True,
+    callback=_imported,
+    metavar="MODULE",
+    help="Python module to import first, here and in each worker: one that registers "
+    "an objective, or defines an experiment. May be repeated.",
+)
+@click.option("--retry-failed", is_flag=True, help="Give failed tasks new attempts.")
+@click.option(
+    "--stored-only",
+    is_flag=True,
+    help="Train nothing: write what the stored results give.",
+)
+def command(
+    artefacts: tuple[str, ...],
+    preset: str | None,
+    methods: tuple[str, ...],
+    datasets: tuple[str, ...],
+    out: Path,
+    data_dir: Path | None,
+    nyu_dir: Path | None,
+    workers: int | None,
+    scheduler: str | None,
+    imported: Path | None,
+    exported: Path | None,
+    plugins: tuple[str, ...],
+    retry_failed: bool,
+    stored_only: bool,
+) -> None:
+    """Compute tables and figures of the paper.
+
+    UCI sets: table1, tableS1, tableS2. Sine: fig1, fig2, fig3, fig4, fig5, fig7, fig8,
+    figS1, figS2, figS3. Dynamics models: table2, tableS7, fig6, fig9, figS4.
+    Autoencoders: tableS3, table3-vae, figS5. Depth: tableS4, table3-depth, figS6.
+    Results are stored one by one. The same command goes on where it stopped.
+    """
+    settings = {"data-dir": data_dir, "nyu-dir": nyu_dir}
+    request = Request(
+        artefacts,
+        preset or ("laptop" if nyu_dir is None else "paper"),
+        datasets,
+        methods or None,
+        {name: str(path) for name, path in settings.items() if path is not None},
+        out,
+    )
+    try:
+        check_experiments(
+            _experiments(), request, stored_only=stored_only, option="--{}"
+        )
+    except RequestError as error:
+        raise click.UsageError(str(error)) from None
+    with Store(out / "sweep.db") as store:
+        if imported is not None:
+            click.echo(f"{store.import_csv(imported)} new results from {imported}")
+        if retry_failed:
+            store.forget_failures()
+        try:
+            report = run_experiments(
+                _experiments(),
+                request,
+                store=store,
+                n_workers=workers,
+                scheduler=scheduler,
+                plugins=plugins,
+                progress=True,
+                stored_only=stored_only,
+                sweep=_Sweep(),
+            )
+        finally:
+            if exported is not None:
+                store.export_csv(exported)
+    if report.n_done < report.n_tasks:
+        click.echo(f"{report.n_done} of {report.n_tasks} tasks have results.")
+    for path in report.paths:
+        click.echo(str(path))
+
+
+class _Sweep:
+    """Runs tasks, and says what came of them."""
+
+    def __init__(self) -> None:
+        self._rounds = itertools.count()
+
+    def __call__(self, tasks: list[Task], store: Store, **options: Any) -> None:
+        from betanll.sweeps import run_sweep
+
+        if next(self._rounds):
+            click.echo("Further trainings, chosen by these:")
+        try:
+            report = run_sweep(tasks, store, **options)
+        except KeyboardInterrupt:
+            n_done = sum(map(store.is_done, tasks))
+            click.echo(
+                f"\nStopped with {n_done} of {len(tasks)} results stored in "
+                f"{store.path}; the same command goes on from there.",
+                err=True,
+            )
+            raise
+        _tell(report, tasks, store)
+
+
+def _tell(report: SweepReport, tasks: Iterable[Task], store: Store) -> None:
+    """Say how much was done, and why tasks were given up."""
+    if report.n_given_up:
+        missing = {task.key for task in tasks if not store.is_done(task)}
+        task, text = [(t, e) for t, e in store.failures() if t.key in missing][-1]
+        reason = text.strip().rpartition("\n")[2]
+        click.echo(
+            f"{report.n_given_up} tasks were given up after three attempts, the "
+            f"last one with: {reason} ({dict(task.settings)})",
+            err=True,
+        )
+    click.echo(
+        f"{report.n_done} tasks in {report.seconds:.0f} s; "
+        f"{report.n_before} had results before."
+    )

@@ -1,0 +1,19 @@
+"""Our results beside the paper's numbers: cells, ties and pages."""
+
+from betanll_paper.comparison.cells import (
+    Agreement,
+    Cell,
+    compare_with_paper,
+    count_agreement,
+    summarise,
+)
+from betanll_paper.comparison.ties import ks_marks
+
+__all__ = [
+    "Agreement",
+    "Cell",
+    "compare_with_paper",
+    "count_agreement",
+    "ks_marks",
+    "summarise",
+]

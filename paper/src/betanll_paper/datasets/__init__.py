@@ -1,0 +1,22 @@
+"""Data sets of the paper: UCI tables and images, from a folder or downloaded."""
+
+from betanll_paper.datasets.directory import DataError, data_directory
+from betanll_paper.datasets.images import ImageSet, load_images
+from betanll_paper.datasets.images_download import download_images
+from betanll_paper.datasets.images_facts import IMAGE_NAMES
+from betanll_paper.datasets.uci import UCITable, load_uci
+from betanll_paper.datasets.uci_download import download_uci
+from betanll_paper.datasets.uci_facts import UCI_NAMES
+
+__all__ = [
+    "IMAGE_NAMES",
+    "UCI_NAMES",
+    "DataError",
+    "ImageSet",
+    "UCITable",
+    "data_directory",
+    "download_images",
+    "download_uci",
+    "load_images",
+    "load_uci",
+]

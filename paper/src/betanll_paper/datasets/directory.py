@@ -1,0 +1,61 @@
+"""Where data lies, and the error that says that it does not."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from betanll.files import cache_folder
+
+
+class DataError(ValueError):
+    """Data that is missing, damaged or unknown, with one sentence that says why.
+
+    Examples
+    --------
+    >>> from betanll_paper.datasets import load_uci
+    >>> load_uci("boston")
+    Traceback (most recent call last):
+    ...
+    betanll_paper.datasets.directory.DataError: there is no UCI set 'boston'; ...
+    """
+
+
+def data_directory(data_dir: str | os.PathLike[str] | None = None) -> Path:
+    """Return the folder in which data is looked for and downloaded to.
+
+    That is `data_dir` if given, else ``$BETANLL_DATA``, else ``betanll/data`` in the
+    user's cache (``$XDG_CACHE_HOME`` or ``~/.cache``). It need not exist.
+
+    Examples
+    --------
+    >>> data_directory("my-data").name
+    'my-data'
+    """
+    if data_dir is not None:
+        return Path(data_dir).expanduser()
+    if named := os.environ.get("BETANLL_DATA"):
+        return Path(named).expanduser()
+    return cache_folder("data")
+
+
+def remove_if_empty(folder: Path) -> None:
+    """Remove a folder unless it contains something."""
+    with contextlib.suppress(OSError):
+        folder.rmdir()
+
+
+def unknown_set(kind: str, name: str, known: Sequence[str]) -> DataError:
+    """Return the error that names the sets of a kind, first the one that is meant.
+
+    Examples
+    --------
+    >>> str(unknown_set("image set", "mnits", ["mnist"]))
+    "there is no image set 'mnits' (did you mean 'mnist'?); there are mnist"
+    """
+    close = difflib.get_close_matches(name, known, n=1)
+    hint = f" (did you mean {close[0]!r}?)" if close else ""
+    return DataError(f"there is no {kind} {name!r}{hint}; there are {', '.join(known)}")

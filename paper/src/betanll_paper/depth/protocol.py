@@ -1,0 +1,266 @@
+"""Depth regression: which trainings there are, and one of them."""
+
+from __future__ import annotations
+
+import base64
+import os
+import tempfile
+import time
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from betanll.processes import available_cores
+from betanll.sweeps import Task, task
+from betanll_paper.published.depth import ROWS
+from betanll_paper.published.methods import Method
+from betanll_paper.rows import plain
+
+if TYPE_CHECKING:
+    from betanll_paper.depth import DepthData, DepthNet, Pairs
+
+SYNTHETIC, NYUV2 = "synthetic", "nyuv2"
+#: Where NYU Depth V2 is, and where trainings keep their checkpoints: environment
+#: variables that workers inherit, for a place does not belong to a task.
+NYU_VARIABLE = "BETANLL_NYU"
+RUNS_VARIABLE = "BETANLL_DEPTH_RUNS"
+#: Test images in figure S6.
+N_PICTURES = 4
+
+
+class Preset(NamedTuple):
+    """Data and length of the trainings.
+
+    Parameters
+    ----------
+    data : {"synthetic", "nyuv2"}
+    encoder : str
+        As :func:`make_network` takes it.
+    epochs, batch_size, validate_every : int
+    learning_rate : float
+        The peak of the schedule.
+    n_scenes, n_test : int
+        Rooms to train on, and rooms to test and to validate on; 0 for all images of
+        NYU Depth V2, or else the images to be taken of them.
+    height, width : int
+        Of the parts of the images that are trained on.
+    """
+
+    data: str
+    encoder: str
+    epochs: int
+    batch_size: int
+    validate_every: int
+    learning_rate: float
+    n_scenes: int
+    n_test: int
+    height: int
+    width: int
+
+
+PRESETS = {
+    ("smoke", SYNTHETIC): Preset(SYNTHETIC, "small", 1, 4, 2, 1e-3, 4, 2, 32, 64),
+    ("smoke", NYUV2): Preset(NYUV2, "small", 1, 2, 1, 1e-3, 4, 1, 96, 128),
+    ("laptop", SYNTHETIC): Preset(
+        SYNTHETIC, "small", 6, 4, 400, 3e-3, 800, 40, 96, 128
+    ),
+    ("paper", NYUV2): Preset(
+        NYUV2, "google/efficientnet-b5", 25, 16, 100, 3.57e-4, 0, 0, 416, 544
+    ),
+}
+
+
+def chosen_preset(preset: str, data: str) -> Preset:
+    """Return the settings of a preset, or refuse data that it does not have."""
+    if (preset, data) not in PRESETS:
+        raise ValueError(
+            "the laptop preset trains on synthetic scenes, without --nyu-dir"
+            if data == NYUV2
+            else "the paper preset trains on NYU Depth V2: give its folder as --nyu-dir"
+        )
+    return PRESETS[preset, data]
+
+
+def depth_tasks(preset: Preset, methods: Iterable[Method] = ROWS) -> list[Task]:
+    """Return a training for each method.
+
+    Examples
+    --------
+    >>> len(depth_tasks(PRESETS["paper", "nyuv2"]))
+    8
+    """
+    settings = preset._asdict()
+    return [
+        Task.of(train, method=method.name, beta=method.beta, seed=0, **settings)
+        for method in methods
+    ]
+
+
+@task
+def train(
+    *, method: str, beta: float | None, seed: int, **settings: Any
+) -> list[dict[str, Any]]:
+    """Train and test once; a row of the kind result, and one of the kind pictures."""
+    import torch
+
+    from betanll_paper.depth import (
+        Augmentation,
+        DepthLoss,
+        TrainingSettings,
+        evaluate,
+        mean_scores,
+        train_depth,
+    )
+
+    started = time.perf_counter()
+    preset = Preset(**settings)
+    is_real = preset.data == NYUV2
+    loss = DepthLoss(method, beta)
+    data = load_data(preset)
+    n_cards = torch.cuda.device_count()
+    if n_cards:
+        torch.cuda.set_device(_worker() % n_cards)
+    torch.manual_seed(seed)
+    network = make_network(preset.encoder, has_variance=loss.has_variance)
+    mine = Task.of(train, method=method, beta=beta, seed=seed, **settings)
+    with _run_folder(mine.key) as folder:
+        result = train_depth(
+            network,
+            loss,
+            data.training,
+            data.validation,
+            folder,
+            settings=TrainingSettings(
+                epochs=preset.epochs,
+                batch_size=preset.batch_size,
+                validate_every=preset.validate_every,
+                learning_rate=preset.learning_rate,
+                # Where a graphics card computes, processors can read images.
+                n_loaders=min(8, available_cores() // n_cards) if n_cards else 0,
+                seed=seed,
+            ),
+            augmentation=Augmentation(
+                crop_size=(preset.height, preset.width), remove_border=is_real
+            ),
+            crop=is_real,
+        )
+    scores = mean_scores(evaluate(network, data.test, crop=is_real))
+    row = {
+        **{name: plain(value) for name, value in scores._asdict().items()},
+        "validation_rel": plain(result.validation.rel),
+        "best_update": result.best_update,
+        "updates": result.n_updates,
+        "seconds": time.perf_counter() - started,
+    }
+    described = {"data": preset.data, "method": method, "beta": beta, "seed": seed}
+    return [
+        {"kind": "result", **described, **row},
+        {"kind": "pictures", **described, **_pictures(network, data.test)},
+    ]
+
+
+def load_data(preset: Preset) -> DepthData:
+    """Return pairs to train, to select and to test on."""
+    from betanll_paper.depth import DepthData, Selection, load_nyu
+
+    if preset.data == SYNTHETIC:
+        size = preset.height, preset.width
+        return _rooms(preset.n_scenes, preset.n_test, size)
+    folder = os.environ.get(NYU_VARIABLE)
+    if not folder:
+        raise ValueError(f"NYU Depth V2 is needed: set {NYU_VARIABLE} to its folder")
+    data = load_nyu(folder)
+    counts = preset.n_scenes, preset.n_test, preset.n_test
+    return DepthData(
+        *(
+            Selection(pairs, range(min(n, len(pairs)))) if n else pairs
+            for pairs, n in zip(data, counts, strict=True)
+        )
+    )
+
+
+@lru_cache(maxsize=1)
+def _rooms(n_scenes: int, n_test: int, size: tuple[int, int]) -> DepthData:
+    """Return rooms, made once for all trainings of this process."""
+    from betanll_paper.depth import make_rooms
+
+    return make_rooms(n_scenes, n_test, size=size)
+
+
+def make_network(encoder: str, *, has_variance: bool) -> DepthNet:
+    """Return a network with a small encoder from scratch, or with a trained one.
+
+    Parameters
+    ----------
+    encoder : str
+        ``"small"``, or folder or name on the hub of an EfficientNet with its weights.
+    has_variance : bool
+    """
+    from betanll_paper.depth import DepthNet
+
+    if encoder == "small":
+        return DepthNet(has_variance=has_variance)
+    return DepthNet.pretrained(encoder, has_variance=has_variance)
+
+
+def _worker() -> int:
+    """Return the number of this process among the workers of a sweep, or 0."""
+    from distributed import get_worker
+
+    try:
+        return int(get_worker().name)
+    except ValueError:  # none, or one of a cluster, which has a name
+        return 0
+
+
+@contextmanager
+def _run_folder(key: str) -> Iterator[Path]:
+    """Yield the folder of a training, which is kept if it is known where."""
+    runs = os.environ.get(RUNS_VARIABLE)
+    if runs:
+        yield Path(runs) / key[:16]
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder)
+
+
+def _pictures(network: DepthNet, test: Pairs) -> dict[str, Any]:
+    """Return what figure S6 shows of a training, as text."""
+    from betanll_paper.depth import predict, to_tensors
+
+    shown = np.unique(np.linspace(0, len(test) - 1, N_PICTURES).round().astype(int))
+    columns: dict[str, list[str]] = {"image": [], "depth": [], "mean": [], "std": []}
+    shape: Sequence[int] = ()
+    for index in shown:
+        pair = test[int(index)]
+        image, _ = to_tensors(pair)
+        mean, variance = predict(network, image[None])
+        shape = pair.depth.shape
+        columns["image"].append(packed(pair.image))
+        columns["depth"].append(packed(pair.depth.astype(np.float16)))
+        columns["mean"].append(packed(_half(mean)))
+        if variance is not None:
+            columns["std"].append(packed(_half(variance.sqrt())))
+    return {"height": shape[0], "width": shape[1], **columns}
+
+
+def _half(values: Any) -> npt.NDArray[np.float16]:
+    return values[0, 0].cpu().numpy().astype(np.float16)
+
+
+def packed(values: npt.NDArray[Any]) -> str:
+    """Return the bytes of an array, compressed, as text."""
+    return base64.b64encode(zlib.compress(values.tobytes(), 9)).decode()
+
+
+def unpacked(
+    text: str, dtype: npt.DTypeLike, shape: tuple[int, ...]
+) -> npt.NDArray[Any]:
+    """Return the array of a text that :func:`packed` made."""
+    return np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype).reshape(shape)

@@ -1,0 +1,1 @@
+"""Rooms that a program makes up, seen by a depth camera."""

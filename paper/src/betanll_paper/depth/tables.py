@@ -1,0 +1,117 @@
+"""Tables S4 and 3: depth regression, and what the paper has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from betanll_paper.comparison.pages import SOURCE, Page, Section, page_files, spread
+from betanll_paper.depth.protocol import NYUV2, PRESETS, SYNTHETIC, chosen_preset
+from betanll_paper.drawing.marks import NothingToDraw, Rows, of_kind
+from betanll_paper.published.depth import METRICS, ROWS, SELECTED, paper_lines
+from betanll_paper.published.methods import Method
+
+TABLES = {
+    "tableS4": "Table S4: depth regression",
+    "table3-depth": "Table 3: depth regression, selected losses",
+}
+NAMES = {SYNTHETIC: "synthetic rooms", NYUV2: "NYU Depth V2"}
+_NOT_A_NUMBER = float("nan")
+
+
+def table_files(artefact: str, rows: Rows, preset: str, data: str) -> dict[str, bytes]:
+    """Return the contents of the files of a table by their names.
+
+    The CSV file has a line for each training.
+    """
+    is_whole = artefact == "tableS4"
+    results = sorted(of_kind(rows, "result"), key=_place)
+    if not is_whole:
+        results = [row for row in results if _method(row) in SELECTED]
+    if not results:
+        raise NothingToDraw("no training has a result")
+    columns = ["data", "method", "beta", *METRICS]
+    table = pd.DataFrame(results)[columns]
+    page = _page(artefact, results, preset, data)
+    return page_files(artefact, table, page)
+
+
+def _method(row: dict[str, Any]) -> Method:
+    return Method(row["method"], row["beta"])
+
+
+def _place(row: dict[str, Any]) -> int:
+    method = _method(row)
+    return ROWS.index(method) if method in ROWS else len(ROWS)
+
+
+def _page(
+    artefact: str, results: Sequence[dict[str, Any]], preset: str, data: str
+) -> Page:
+    is_whole = artefact == "tableS4"
+    text = [
+        "Means over the test images of what is computed for each over its valid "
+        "pixels: shares of pixels within a factor of 1.25, 1.25² and 1.25³, relative "
+        "error, RMSE in metres, error of the decimal logarithm, and Gaussian "
+        "log-density of a pixel.",
+        "The model is selected by the relative error on scenes of its own, the paper's "
+        "on the test images.",
+        "One run of each loss, so small differences mean little.",
+    ]
+    head = ["Loss", *(name for name, _ in METRICS.values())]
+    ours = Section(
+        title=f"Ours, {NAMES[data]}",
+        note="",
+        head=[*head, "Selected"],
+        rows=[_our_line(row) for row in results],
+    )
+    paper = Section(
+        title="Paper, NYU Depth V2",
+        note="" if data == NYUV2 else "Other data: not to be compared with ours.",
+        head=[*head, "Source"],
+        rows=[
+            [line.method.label, *map(_printed, line.numbers.values()), line.source]
+            for line in paper_lines()
+            if is_whole or line.method in SELECTED
+        ],
+    )
+    return Page(
+        title=TABLES[artefact],
+        preset=preset,
+        warnings=_warnings(preset, data),
+        text=text,
+        sections=[ours, paper],
+        source=f"{SOURCE}, Table {'S4' if is_whole else '3'}",
+    )
+
+
+def _our_line(row: dict[str, Any]) -> list[str]:
+    numbers = [
+        "–" if row[name] is None else spread(row[name], _NOT_A_NUMBER, digits)
+        for name, (_, digits) in METRICS.items()
+    ]
+    selected = f"update {row['best_update']:,} of {row['updates']:,}"
+    return [_method(row).label, *numbers, selected]
+
+
+def _printed(number: str) -> str:
+    return number.replace("-", "−") or "–"
+
+
+def _warnings(preset: str, data: str) -> list[str]:
+    chosen, paper = chosen_preset(preset, data), PRESETS["paper", NYUV2]
+    if chosen == paper:
+        return []
+    warnings = [
+        f"Not the paper's experiment: a small encoder trained from scratch for "
+        f"{chosen.epochs} epochs on parts of {chosen.height}×{chosen.width} pixels."
+    ]
+    if data == SYNTHETIC:
+        warnings.append(
+            "Synthetic data: rooms made up by a program, with the noise and the gaps "
+            "of a depth camera. It shows how the losses differ, not how well they do "
+            "on photographs."
+        )
+    return warnings

@@ -1,0 +1,1 @@
+"""What the figures of several experiments have in common."""

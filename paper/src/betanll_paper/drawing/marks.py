@@ -1,0 +1,220 @@
+"""What the figures of the experiments share: colours, notes and heat maps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.collections import QuadMesh
+from matplotlib.colors import Colormap, Normalize
+from matplotlib.figure import Figure
+
+from betanll.reports.style import BLUE, ORANGE
+from betanll.typing import Array
+from betanll_paper.sine.training import Curve
+
+Rows = Sequence[dict[str, Any]]
+
+#: Colour and dashes; lines can be told apart without colour.
+LINES: dict[Curve, tuple[str, str]] = {
+    Curve("nll"): (ORANGE, "-"),
+    Curve("mse"): (BLUE, "-"),
+    Curve("mm"): (BLUE, "-"),
+    Curve("beta-nll", 0.25): ("#b58900", "-."),
+    Curve("beta-nll", 0.5): ("#00795a", "--"),
+    Curve("beta-nll", 1.0): ("#8a4f9e", ":"),
+}
+
+
+class NothingToDraw(ValueError):
+    """A training diverged before it had recorded what a figure shows."""
+
+
+class Drawing(NamedTuple):
+    """A figure, and the numbers behind it by the end of their file's name."""
+
+    figure: Figure
+    tables: dict[str, pd.DataFrame]
+
+
+class Amount(NamedTuple):
+    """How much of something there was, and how much the paper has.
+
+    Examples
+    --------
+    >>> print(Amount(3, 10, "seed"))
+    3 seeds instead of 10
+    """
+
+    ours: int
+    paper: int
+    name: str
+    what: str = ""
+
+    def __str__(self) -> str:
+        text = counted(self.ours, self.name) + self.what
+        return text if self.ours == self.paper else f"{text} instead of {self.paper:,}"
+
+
+def counted(n: int, name: str) -> str:
+    """Return a number and what it counts.
+
+    Examples
+    --------
+    >>> counted(1, "update"), counted(10_000, "update")
+    ('1 update', '10,000 updates')
+    """
+    return f"{n:,} {name}" if n == 1 else f"{n:,} {name}s"
+
+
+def add_note(figure: Figure, preset: str, amounts: Sequence[Amount]) -> None:
+    """Say below a figure what was run."""
+    is_short = any(amount.ours < amount.paper for amount in amounts)
+    start = f"Shortened run (preset {preset})" if is_short else f"Preset {preset}"
+    text = f"{start}: {', '.join(map(str, amounts))}."
+    figure.supxlabel(text, fontsize=8, color="0.35")
+
+
+def of_kind(rows: Rows, kind: str, **values: Any) -> list[dict[str, Any]]:
+    """Return the rows of a kind that have these values."""
+    return [
+        row
+        for row in rows
+        if row["kind"] == kind and all(row[name] == v for name, v in values.items())
+    ]
+
+
+def numbers(values: Sequence[float | None]) -> Array:
+    """Return numbers as an array, NaN where there is none."""
+    return np.array([np.nan if v is None else v for v in values], np.float64)
+
+
+def draw_fit(ax: Axes, x: Array, row: dict[str, Any], color: str) -> None:
+    """Draw a mean, and a standard deviation to both sides."""
+    mean, std = numbers(row["mean"]), numbers(row["std"])
+    ax.fill_between(
+        x, mean - std, mean + std, color=color, alpha=0.3, linewidth=0, label="±1 std"
+    )
+    ax.plot(x, mean, color=color, linewidth=1.3, label="mean")
+
+
+def draw_points(ax: Axes, x: npt.ArrayLike, y: npt.ArrayLike) -> None:
+    """Draw data below everything, as pixels also in a vector file."""
+    ax.plot(
+        *(np.ravel(x), np.ravel(y), "."),
+        color="0.6",
+        markersize=2,
+        zorder=0,
+        rasterized=True,
+        label="data",
+    )
+
+
+def draw_over_time(
+    ax: Axes, x: Array, updates: Sequence[int], values: Array, norm: Normalize
+) -> QuadMesh:
+    """Draw a map of x (across) and of updates (up, logarithmic)."""
+    mesh = ax.pcolormesh(
+        edges_around(x),
+        np.exp(edges_around(np.log(updates))),
+        values,
+        norm=norm,
+        cmap="cividis",
+        rasterized=True,
+    )
+    ax.set(yscale="log", xlabel="x", xlim=(x[0], x[-1]))
+    return mesh
+
+
+def edges_around(centres: npt.ArrayLike) -> Array:
+    """Return the edges of cells around increasing numbers.
+
+    Examples
+    --------
+    >>> edges_around([1.0, 2.0, 4.0])
+    array([0.5, 1.5, 3. , 5. ])
+    """
+    c = np.asarray(centres, np.float64)
+    if len(c) == 1:
+        return np.array([c[0] - 0.5, c[0] + 0.5])
+    inner = (c[1:] + c[:-1]) / 2
+    return np.concatenate([[2 * c[0] - inner[0]], inner, [2 * c[-1] - inner[-1]]])
+
+
+class Cell(NamedTuple):
+    """Mean over the trials that did not diverge, and how many of all did."""
+
+    mean: float
+    n_trials: int
+    n_diverged: int
+
+    @property
+    def is_black(self) -> bool:
+        return 0 < self.n_trials == self.n_diverged
+
+
+def cell_of(values: Sequence[float | None]) -> Cell:
+    """Sum up the trials of a cell.
+
+    Examples
+    --------
+    >>> cell_of([1.0, None, 3.0])
+    Cell(mean=2.0, n_trials=3, n_diverged=1)
+    """
+    good = [value for value in values if value is not None]
+    mean = float(np.mean(good)) if good else float("nan")
+    return Cell(mean, len(values), len(values) - len(good))
+
+
+def draw_cells(
+    ax: Axes, cells: Sequence[Sequence[Cell]], norm: Normalize, form: str
+) -> QuadMesh:
+    """Draw rows of cells, the first on top, with their numbers in them.
+
+    Black: all trials diverged. Grey: there is no result.
+    """
+    colors = cell_colors()
+    means = np.array([[cell.mean for cell in row] for row in cells])
+    mesh = ax.pcolormesh(
+        np.ma.masked_invalid(means), norm=norm, cmap=colors, edgecolor="white"
+    )
+    ax.set_facecolor("0.8")
+    ax.invert_yaxis()
+    for i, row in enumerate(cells):
+        for j, cell in enumerate(row):
+            text, dark = format(cell.mean, form).replace("-", "−"), False
+            if cell.is_black:
+                black = {"facecolor": "black", "edgecolor": "white"}
+                ax.add_patch(_square(j, i, black))
+                text, dark = "div.", True
+            elif not cell.n_trials:
+                text = "–"
+            else:
+                rgb = colors(norm(cell.mean))[:3]
+                dark = float(np.dot(rgb, [0.299, 0.587, 0.114])) < 0.5
+                # Some of its trials are not in the mean.
+                text += "*" if cell.n_diverged else ""
+            ax.text(
+                *(j + 0.5, i + 0.5, text),
+                ha="center",
+                va="center",
+                fontsize=8,
+                color="white" if dark else "black",
+            )
+    return mesh
+
+
+def cell_colors() -> Colormap:
+    """Return colours from light to dark, none of them near black."""
+    return colormaps["YlOrBr"]
+
+
+def _square(x: float, y: float, style: dict[str, Any]) -> Any:
+    from matplotlib.patches import Rectangle
+
+    return Rectangle((x, y), 1, 1, **style)

@@ -1,0 +1,117 @@
+"""Tables and figures of the dynamics models."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, ClassVar, NamedTuple
+
+from betanll.sweeps import Request, Results, Task
+from betanll_paper.experiments.base import PaperExperiment, methods_or
+from betanll_paper.published.dynamics import CONTROL, DATASETS, FETCH, OBJECT_SLIDE
+from betanll_paper.published.methods import METHODS, Method
+
+_NLL, _HALF, _MSE = Method("beta-nll", 0.0), Method("beta-nll", 0.5), Method("mse")
+
+
+class _Need(NamedTuple):
+    """Runs behind an artefact: those of the grid, and perhaps tested ones."""
+
+    datasets: tuple[str, ...] = DATASETS
+    methods: tuple[Method, ...] | None = None
+    is_tested: bool = True
+
+
+NEEDS = {
+    "table2": _Need(),
+    "tableS7": _Need(is_tested=False),
+    "fig6": _Need((OBJECT_SLIDE,), (_NLL, _MSE, _HALF)),
+    "fig9": _Need(is_tested=False),
+    "figS4": _Need((FETCH,), (_NLL, _MSE)),
+}
+
+
+def _object_slide() -> Any:
+    from betanll_paper.simulators import object_slide_splits
+
+    return object_slide_splits()
+
+
+def _fetch() -> Any:
+    from betanll_paper.datasets import data_directory
+    from betanll_paper.simulators.fetch_files import complete_shards
+
+    return complete_shards(data_directory() / FETCH)
+
+
+class DynamicsModels(PaperExperiment):
+    """A search in a grid, then the best of it with further seeds.
+
+    A figure of certain methods has those whatever the request is restricted to.
+    """
+
+    name = "dynamics"
+    artefacts: ClassVar[Mapping[str, str]] = {
+        "table2": "Log-likelihood and RMSE of dynamics models.",
+        "tableS7": "The best configuration of each method.",
+        "fig6": "Residuals on ObjectSlide.",
+        "fig9": "Validation scores of all configurations.",
+        "figS4": "Sampling probabilities and residuals on Fetch-PickAndPlace.",
+    }
+    datasets: ClassVar[Mapping[str, Callable[[], Any]]] = {
+        OBJECT_SLIDE: _object_slide,
+        FETCH: _fetch,
+    }
+
+    def check(self, request: Request) -> None:
+        # ObjectSlide is simulated.
+        if any(FETCH in _asked(name, request)[0] for name in request.artefacts):
+            _fetch()
+
+    def tasks(self, request: Request, results: Results) -> list[Task]:
+        from betanll_paper.dynamics.protocol import longest_first
+
+        wanted = (_tasks(name, request, results) for name in request.artefacts)
+        return longest_first(dict.fromkeys(itertools.chain.from_iterable(wanted)))
+
+    def files(
+        self, artefact: str, results: Results, request: Request
+    ) -> Mapping[str, bytes]:
+        from betanll_paper.dynamics import figures as _dynamics_figures
+        from betanll_paper.dynamics.tables import TABLES, table_files
+        from betanll_paper.sine.artefacts import drawn_files
+
+        rows = results.rows(_tasks(artefact, request, results))
+        if artefact in TABLES:
+            return table_files(artefact, rows, request.preset)
+        draw = partial(getattr(_dynamics_figures, artefact), rows, request.preset)
+        return drawn_files(artefact, draw)
+
+
+def _tasks(name: str, request: Request, results: Results) -> list[Task]:
+    """Return the runs of the grids, and those to be tested as far as they are known.
+
+    A method whose grid is not complete yet has none to be tested: its best
+    configuration could still change.
+    """
+    from betanll_paper.dynamics.protocol import final_tasks, search_tasks
+
+    datasets, methods = _asked(name, request)
+    searched = search_tasks(request.preset, methods=methods, datasets=datasets)
+    tested = []
+    for dataset, method in itertools.product(datasets, methods):
+        if not NEEDS[name].is_tested:
+            break
+        grid = search_tasks(request.preset, methods=[method], datasets=[dataset])
+        if all(map(results.is_done, grid)):
+            rows = results.rows(grid)
+            tested += final_tasks(request.preset, dataset, method, rows)
+    return [*searched, *tested]
+
+
+def _asked(name: str, request: Request) -> tuple[list[str], tuple[Method, ...]]:
+    """Return the datasets and methods that an artefact has in a request."""
+    need = NEEDS[name]
+    methods = need.methods or methods_or(request, (*METHODS, CONTROL))
+    return [name for name in need.datasets if name in request.datasets], methods

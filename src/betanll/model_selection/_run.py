@@ -1,0 +1,39 @@
+"""A fit as a generator of training tasks, and the function that drives several.
+
+The generator yields the tasks of one stage, receives their results and returns the
+fitted model. `run` trains the tasks that all generators yield as one fleet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from typing import TypeVar
+
+from betanll.training import FitResult, FitTask, fit_fleet
+
+Outcome = TypeVar("Outcome")
+#: Yields training tasks, receives their results and returns what was fitted.
+Steps = Generator[list[FitTask], list[FitResult], Outcome]
+
+
+def run(
+    fits: Sequence[Steps[Outcome]],
+    *,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> list[Outcome]:
+    """Run fits side by side, their tasks of one stage as one fleet."""
+    fitted: dict[int, Outcome] = {}
+    waiting = {i: next(steps) for i, steps in enumerate(fits)}
+    while waiting:
+        tasks = [task for stage in waiting.values() for task in stage]
+        results = iter(fit_fleet(tasks, n_jobs=n_jobs, progress=progress))
+        del tasks
+        stages, waiting = waiting, {}
+        for i in list(stages):
+            mine = [next(results) for _ in stages.pop(i)]
+            try:
+                waiting[i] = fits[i].send(mine)
+            except StopIteration as stop:
+                fitted[i] = stop.value
+    return [fitted[i] for i in range(len(fits))]

@@ -1,0 +1,166 @@
+"""Multilayer perceptron with one linear head for all distribution parameters.
+
+Arrays here have features first and samples last, ``(n_features, n_samples)``: on a CPU
+the small matrix products and above all the elementwise loss run along contiguous
+samples, which takes a third off the time of an update of the UCI network.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from betanll._limits import MAX_UNITS
+from betanll.networks._network import network
+
+Params = Any
+
+ACTIVATIONS: dict[str, Callable[[jax.Array], jax.Array]] = {
+    "tanh": jnp.tanh,
+    "relu": jax.nn.relu,
+    "elu": jax.nn.elu,
+    "gelu": jax.nn.gelu,
+    "silu": jax.nn.silu,
+}
+
+# Half-width of the uniform distribution of a weight, from fan-in and fan-out.
+INITIALISERS: dict[str, Callable[[int, int], float]] = {
+    "xavier": lambda fan_in, fan_out: math.sqrt(6 / (fan_in + fan_out)),
+    "lecun": lambda fan_in, fan_out: math.sqrt(3 / fan_in),
+}
+
+
+@network("mlp")
+@dataclass(frozen=True)
+class MLP:
+    """Fully connected network: hidden layers, then linear heads on the last one.
+
+    Parameters
+    ----------
+    n_inputs : int
+        Number of input features.
+    hidden_sizes : tuple of int, default=(50,)
+        Units of each hidden layer; empty for a linear model.
+    activation : {"tanh", "relu", "elu", "gelu", "silu"}, default="relu"
+        Applied after every hidden layer.
+    initialiser : {"xavier", "lecun"}, default="xavier"
+        Uniform initialisation of the weights. Biases start at zero.
+    n_bins : int, default=0
+        Above 0, inputs are positions between 0 and `n_bins`, and the first layer sees
+        beside each of them a ramp for every bin: -1 below it, 1 above, linear inside.
+        A function with a kink at every whole number is then linear in what it sees.
+
+    Examples
+    --------
+    >>> import jax
+    >>> net = MLP(n_inputs=3, hidden_sizes=(16, 16), activation="tanh")
+    >>> params = net.init([1, 1], key=jax.random.key(0))
+    >>> net.apply(params, jax.numpy.ones((3, 10))).shape
+    (2, 10)
+    """
+
+    n_inputs: int
+    hidden_sizes: tuple[int, ...] = (50,)
+    activation: str = "relu"
+    initialiser: str = "xavier"
+    n_bins: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "hidden_sizes", tuple(self.hidden_sizes))
+        for name, size in [
+            ("n_inputs", self.n_inputs),
+            *(("hidden_sizes", size) for size in self.hidden_sizes),
+        ]:
+            if size < 1:
+                raise ValueError(f"{name} must be positive, got {size}")
+            if size > MAX_UNITS:
+                raise ValueError(f"{name} must be at most {MAX_UNITS}, got {size}")
+        if self.n_bins < 0:
+            raise ValueError(f"n_bins must be at least 0, got {self.n_bins}")
+        if self.activation not in ACTIVATIONS:
+            raise ValueError(
+                f"activation must be one of {', '.join(ACTIVATIONS)}, "
+                f"got {self.activation!r}"
+            )
+        if self.initialiser not in INITIALISERS:
+            raise ValueError(
+                f"initialiser must be one of {', '.join(INITIALISERS)}, "
+                f"got {self.initialiser!r}"
+            )
+
+    @property
+    def n_encoded(self) -> int:
+        """Number of values that the first layer sees of a sample."""
+        return self.n_inputs * (1 + self.n_bins)
+
+    def init(self, head_sizes: Sequence[int], *, key: jax.Array) -> Params:
+        """Draw parameters for heads with the given numbers of outputs.
+
+        Each head is initialised as a linear layer of its own; they are stored as one
+        matrix so that one product serves all.
+        """
+        half_width = INITIALISERS[self.initialiser]
+        sizes = (self.n_encoded, *self.hidden_sizes)
+        keys = iter(jax.random.split(key, len(sizes) - 1 + len(head_sizes)))
+
+        def weight(fan_in: int, fan_out: int) -> jax.Array:
+            width = half_width(fan_in, fan_out)
+            return jax.random.uniform(
+                next(keys), (fan_out, fan_in), jnp.float32, -width, width
+            )
+
+        weights = [weight(i, o) for i, o in itertools.pairwise(sizes)]
+        weights.append(jnp.concatenate([weight(sizes[-1], n) for n in head_sizes]))
+        return [
+            {"weight": w, "bias": jnp.zeros((w.shape[0], 1), w.dtype)} for w in weights
+        ]
+
+    def decays(self, params: Params) -> Params:
+        """Return which parameters weight decay shrinks: weights, but not biases."""
+        return [{"weight": True, "bias": False} for _ in params]
+
+    def features(self, params: Params, inputs: jax.Array) -> jax.Array:
+        """Return the activations of the last hidden layer, ``(n_units, n)``."""
+        activation = ACTIVATIONS[self.activation]
+        hidden = self._encode(inputs)
+        # Products are fastest along the longer axis: with fewer samples than units the
+        # layers work on transposed arrays (a sine update takes 97 instead of 113 us).
+        if inputs.shape[1] < max(self.hidden_sizes, default=0):
+            hidden = hidden.T
+            for layer in params[:-1]:
+                hidden = activation(hidden @ layer["weight"].T + layer["bias"].T)
+            return hidden.T
+        for layer in params[:-1]:
+            hidden = activation(layer["weight"] @ hidden + layer["bias"])
+        return hidden
+
+    def _encode(self, inputs: jax.Array) -> jax.Array:
+        if not self.n_bins:
+            return inputs
+        bins = jnp.arange(self.n_bins, dtype=inputs.dtype)
+        ramps = jnp.clip(inputs[:, None] - bins[None, :, None], 0, 1)
+        # Uniform positions have variance one.
+        centred = (inputs / self.n_bins - 0.5) * math.sqrt(12)
+        return jnp.concatenate([centred, 2 * ramps.reshape(-1, inputs.shape[1]) - 1])
+
+    def apply(
+        self, params: Params, inputs: jax.Array, *, n_detached: int = 0
+    ) -> jax.Array:
+        """Return the raw head outputs, ``(n_outputs, n)``.
+
+        The last `n_detached` outputs read the features behind a stop-gradient: they
+        are trained, but do not shape the hidden layers.
+        """
+        weight, bias = params[-1]["weight"], params[-1]["bias"]
+        hidden = self.features(params, inputs)
+        if not n_detached:
+            return weight @ hidden + bias
+        attached = weight[:-n_detached] @ hidden
+        detached = weight[-n_detached:] @ jax.lax.stop_gradient(hidden)
+        return jnp.concatenate([attached, detached]) + bias

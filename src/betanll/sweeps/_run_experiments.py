@@ -1,0 +1,226 @@
+"""Runs the tasks of experiments and writes their files."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from betanll import plugins as packages
+from betanll.files import check_writable, write_files
+from betanll.sentences import shortened
+from betanll.sweeps._experiment import (
+    NO_RESULTS,
+    Experiment,
+    MissingResultsError,
+    Request,
+    split_request,
+)
+from betanll.sweeps._run import run_sweep
+from betanll.sweeps._store import Store
+from betanll.sweeps._task import Task
+
+#: Entry points of experiments that other packages add.
+GROUP = "betanll.experiments"
+
+
+class ExperimentReport(NamedTuple):
+    """Files that were written, and how many tasks of the request have results."""
+
+    paths: list[Path]
+    n_tasks: int
+    n_done: int
+
+
+def run_experiments(
+    experiments: Iterable[Experiment],
+    request: Request,
+    *,
+    store: Store | Path | None = None,
+    n_workers: int | None = None,
+    scheduler: str | None = None,
+    plugins: Sequence[str] = (),
+    progress: bool = False,
+    stored_only: bool = False,
+    sweep: Callable[..., Any] = run_sweep,
+) -> ExperimentReport:
+    """Run the tasks that a request needs, and write its artefacts.
+
+    Results are stored one by one. To resume after an interruption, call again.
+
+    Parameters
+    ----------
+    experiments : iterable of Experiment
+        Those that have none of the artefacts are left alone.
+    request : Request
+    store : Store or path, optional
+        An open store, or the file of one, by default ``sweep.db`` in the folder of the
+        request. A file is opened after the request was checked; with an open store,
+        call :func:`check_experiments` before opening it.
+    n_workers, scheduler, plugins, progress
+        As in :func:`run_sweep`. By default there are as many workers as cores and
+        experiments allow.
+    stored_only : bool, default=False
+        Run nothing: write what the stored results give.
+    sweep : callable
+        Runs the tasks, with the arguments of :func:`run_sweep`.
+
+    Returns
+    -------
+    ExperimentReport
+
+    Raises
+    ------
+    RequestError
+        If the request concerns no experiment, or names something unknown.
+    MissingResultsError
+        If artefacts lack results, the others are written; if every task of an
+        experiment failed, with the reason of one.
+
+    Examples
+    --------
+    ``examples/own_experiment.py`` compares objectives on a dataset of its own.
+    """
+    experiments = list(experiments)
+    if not isinstance(store, Store):
+        check_experiments(experiments, request, stored_only=stored_only)
+    parts = split_request(request, experiments)
+    with _environment(parts), _opened(store or request.folder / "sweep.db") as results:
+        if n_workers is None:
+            limits = (one.max_workers(part) for one, part in parts)
+            n_workers = min((limit for limit in limits if limit), default=None)
+        tasks: dict[str, Task] = {}
+        for n_rounds in itertools.count():
+            named = [task for one, part in parts for task in one.tasks(part, results)]
+            new = {task.key: task for task in named if task.key not in tasks}
+            if n_rounds and not new:
+                break
+            tasks |= new
+            if not stored_only:
+                sweep(
+                    list(new.values()),
+                    results,
+                    n_workers=n_workers,
+                    scheduler=scheduler,
+                    plugins=plugins,
+                    progress=progress,
+                )
+        paths = _write(parts, results)
+        n_done = len(results.done() & tasks.keys())
+    return ExperimentReport(paths, len(tasks), n_done)
+
+
+def check_experiments(
+    experiments: Iterable[Experiment],
+    request: Request,
+    *,
+    stored_only: bool = False,
+    option: str = "{}",
+) -> None:
+    """Refuse a request that cannot be fulfilled, before anything is written.
+
+    Parameters
+    ----------
+    experiments, request, stored_only
+        As in :func:`run_experiments`. Stored results alone need no data.
+    option : str
+        How messages name parts of the request, such as ``"--{}"`` on a command line.
+
+    Raises
+    ------
+    RequestError
+        If the request concerns no experiment, or names something unknown.
+    """
+    parts = split_request(request, experiments, option=option)
+    with _environment(parts):
+        check_writable(request.folder)
+        for one, part in parts:
+            if not stored_only:
+                one.check(part)
+            one.tasks(part, NO_RESULTS)
+
+
+def installed_experiments() -> tuple[list[Experiment], list[str]]:
+    """Return the experiments of other packages, and complaints about broken ones.
+
+    They are subclasses of :class:`Experiment` named by entry points of the group
+    ``betanll.experiments``.
+    """
+    found, complaints = packages.load(GROUP)
+    experiments = []
+    for name, loaded in found.items():
+        if isinstance(loaded, type) and issubclass(loaded, Experiment):
+            try:
+                experiments.append(loaded())
+            except Exception as error:  # of somebody else's code
+                complaints.append(f"the experiment {name!r} cannot be used: {error}")
+        else:
+            complaints.append(
+                f"the experiment {name!r} is not a subclass of betanll.sweeps."
+                f"Experiment: {shortened(repr(loaded))}"
+            )
+    return experiments, complaints
+
+
+@contextlib.contextmanager
+def _opened(store: Store | Path) -> Iterator[Store]:
+    """Yield an open store, which is closed afterwards unless it was open before."""
+    if isinstance(store, Store):
+        yield store
+        return
+    with Store(store) as opened:
+        yield opened
+
+
+def _check_not_all_failed(name: str, tasks: Sequence[Task], store: Store) -> None:
+    """Raise the fault of tasks that all failed, in place of one of the rendering."""
+    keys = {task.key for task in tasks}
+    faults = [text for task, text in store.failures() if task.key in keys]
+    if faults and not keys & store.done():
+        reason = shortened(faults[-1].strip().rpartition("\n")[2])
+        raise MissingResultsError(
+            f"every task of {name} failed, the last by {reason}; tasks that failed "
+            "three times run again after Store.forget_failures()"
+        )
+
+
+def _write(parts: list[tuple[Experiment, Request]], store: Store) -> list[Path]:
+    """Write what the results give, all of it rendered before."""
+    paths = []
+    failures = []
+    for one, part in parts:
+        files: dict[str, bytes] = {}
+        for name in part.artefacts:
+            try:
+                files |= one.render(name, store, part)
+            except MissingResultsError as error:
+                failures.append(str(error))
+            except Exception:
+                # Perhaps because there is nothing at all to render.
+                _check_not_all_failed(one.name, one.tasks(part, store), store)
+                raise
+        paths += write_files(part.folder, files)
+    if failures:
+        raise MissingResultsError("; ".join(failures))
+    return paths
+
+
+@contextlib.contextmanager
+def _environment(parts: list[tuple[Experiment, Request]]) -> Iterator[None]:
+    """Set the variables of the experiments for a while; new processes inherit them."""
+    wanted: dict[str, str] = {}
+    for one, part in parts:
+        wanted |= one.environment(part)
+    before = {name: os.environ.get(name) for name in wanted}
+    os.environ.update(wanted)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

@@ -1,0 +1,108 @@
+"""Which modules may import which: private ones stay at home, and nothing goes round."""
+
+import ast
+from pathlib import Path
+
+import betanll
+
+SOURCE = Path(betanll.__file__).parent
+ROOT = Path(__file__).parents[1]
+#: Code that uses the library as everybody does.
+USERS = ("paper/src", "paper/examples", "examples", "benchmarks")
+
+
+def imports(path, *, with_types=True):
+    """Yield the full names of what a file imports from the library.
+
+    Without `with_types`, imports that only type checkers read are left out.
+    """
+    nodes = [ast.parse(path.read_text(encoding="utf-8"))]
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path} has a relative import"
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            names = []
+            if with_types or not _is_for_checkers(node):
+                nodes += ast.iter_child_nodes(node)
+        yield from (name for name in names if name.split(".")[0] == "betanll")
+
+
+def _is_for_checkers(node):
+    return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+
+
+def owner_of_private(name):
+    """Return the folder that alone may import a module, None for public ones."""
+    parts = name.split(".")[1:]
+    for i, part in enumerate(parts):
+        path = SOURCE.joinpath(*parts[: i + 1])
+        is_module = path.is_dir() or path.with_suffix(".py").exists()
+        if part.startswith("_") and is_module:
+            return path.parent
+    return None
+
+
+def test_no_folder_uses_private_modules_of_another():
+    found = [
+        f"{path.relative_to(SOURCE)}: {name}"
+        for path in SOURCE.rglob("*.py")
+        for name in imports(path)
+        if (owner := owner_of_private(name)) and not path.is_relative_to(owner)
+    ]
+    assert found == [], "import a public name, or make one public"
+
+
+def test_the_paper_and_the_benchmarks_use_public_names_alone():
+    paths = [path for folder in USERS for path in (ROOT / folder).rglob("*.py")]
+    assert len(paths) > 100
+    found = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in paths
+        for name in imports(path)
+        if any(part.startswith("_") for part in name.split("."))
+        and name != "betanll.__version__"
+    ]
+    assert found == [], "import a public name, or make one public"
+
+
+def test_the_library_does_without_the_paper():
+    texts = {path: path.read_text(encoding="utf-8") for path in SOURCE.rglob("*.py")}
+    assert [path for path, text in texts.items() if "betanll_paper" in text] == []
+
+
+def module_of(name):
+    """Return the folder or single module right below `betanll`."""
+    parts = name.split(".")
+    return parts[1] if len(parts) > 1 else ""
+
+
+def test_folders_are_imported_in_one_direction():
+    """Also by imports inside functions, but for types that only checkers read."""
+    graph = {}
+    for path in SOURCE.rglob("*.py"):
+        here = path.relative_to(SOURCE).parts[0].removesuffix(".py")
+        if here.startswith("__"):
+            continue
+        graph.setdefault(here, set()).update(
+            module_of(name) for name in imports(path, with_types=False)
+        )
+    order = []
+    while graph:
+        free = [one for one, needs in graph.items() if not (needs - {one}) & set(graph)]
+        assert free, f"a circle among {sorted(graph)}"
+        order += free
+        for one in free:
+            del graph[one]
+    assert order.index("losses") < order.index("training") < order.index("cli")
+
+
+def test_private_modules_are_recognised():
+    assert owner_of_private("betanll.training._loop.run") == SOURCE / "training"
+    assert owner_of_private("betanll.training._loop") == SOURCE / "training"
+    assert owner_of_private("betanll._arrays.positive") == SOURCE
+    assert owner_of_private("betanll.training.fit") is None
+    assert owner_of_private("betanll.training._nothing") is None
