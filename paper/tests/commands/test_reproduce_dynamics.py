@@ -133,3 +133,10 @@ def test_bad_input_is_refused(refused, sweep, tmp_path, monkeypatch):
     assert message in refused(*table2, "yacht", "table1")
     assert not sweep
     assert not out.exists()
+
+
+def test_a_figure_whose_data_are_left_out(refused, tmp_path):
+    out = ("--out", tmp_path / "out")
+    message = refused("reproduce", "figS4", *SLIDE, *out)
+    assert "figS4 shows fetch-pick-and-place, which --dataset leaves out" in message
+    assert not (tmp_path / "out").exists()

@@ -65,8 +65,13 @@ class DynamicsModels(PaperExperiment):
     }
 
     def check(self, request: Request) -> None:
+        asked = {name: _asked(name, request)[0] for name in request.artefacts}
+        for name, datasets in asked.items():
+            if not datasets:
+                shown = " and ".join(NEEDS[name].datasets)
+                raise ValueError(f"{name} shows {shown}, which --dataset leaves out")
         # ObjectSlide is simulated.
-        if any(FETCH in _asked(name, request)[0] for name in request.artefacts):
+        if any(FETCH in datasets for datasets in asked.values()):
             _fetch()
 
     def tasks(self, request: Request, results: Results) -> list[Task]:
