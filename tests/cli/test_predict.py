@@ -193,7 +193,7 @@ def test_disk_that_fills_up_on_the_way(fitted, frame, save, refused, tmp_path):
 def test_model_of_another_version_works_with_a_note(
     fitted, data, predicted, monkeypatch
 ):
-    monkeypatch.setattr("betanll.estimators._persistence.__version__", "99.0")
+    monkeypatch.setattr("betanll.estimators._model_folder.__version__", "99.0")
     outcome, table = predicted(data)
     assert outcome.err.startswith(f"Note: {fitted / 'model'} was written by betanll ")
     assert outcome.err.endswith("this is betanll 99.0\n")

@@ -1,14 +1,15 @@
 """Small data, small trainings, estimators that need none at all, model folders."""
 
 import json
+import re
 
 import jax
 import numpy as np
 import pytest
 
 from betanll import HeteroscedasticRegressor, objectives
-from betanll.estimators import _persistence
-from betanll.estimators._persistence import ModelError, read_model, write_model
+from betanll.estimators import _model_folder
+from betanll.estimators._model_folder import ModelError, read_model, write_model
 from betanll.model_selection import as_numpy
 from betanll.networks import MLP
 from betanll.preprocessing import Standardizer
@@ -23,7 +24,6 @@ SETTINGS = {
     "random_state": 0,
 }
 ROWS = np.random.default_rng(9).normal(size=(17, 2))
-FILES = ["model.json", "weights.safetensors"]
 
 
 @pytest.fixture(scope="session")
@@ -160,6 +160,12 @@ def model(request, tmp_path):
 
 
 @pytest.fixture(scope="session")
+def file_of():
+    """A function of a model folder and "model" or "weights" that returns the path."""
+    return lambda folder, kind: next(folder.glob(f"{kind}*"))
+
+
+@pytest.fixture(scope="session")
 def names():
     """A function that returns the names in a folder."""
     return lambda folder: sorted(path.name for path in folder.iterdir())
@@ -189,7 +195,9 @@ def assert_holds(names, assert_same):
         found_configuration, found_arrays = read_model(path)
         assert found_configuration == configuration
         assert_same(found_arrays, arrays)
-        assert names(path) == FILES
+        model, weights = names(path)
+        assert model == "model.json"
+        assert re.fullmatch(r"weights-[0-9a-f]{16}\.safetensors", weights)
 
     return compare
 
@@ -202,9 +210,9 @@ def rewrite():
         file = path / "model.json"
         document = {**json.loads(file.read_text()), **changes}
         document["checksums"]["model.json"] = ""
-        digest = _persistence._digest(_persistence._dumped(document))
+        digest = _model_folder._digest(_model_folder._dumped(document))
         document["checksums"]["model.json"] = digest
-        file.write_bytes(_persistence._dumped(document))
+        file.write_bytes(_model_folder._dumped(document))
 
     return change
 

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from betanll.estimators import ModelError
-from betanll.estimators._persistence import read_model, write_model
+from betanll.estimators._model_folder import read_model, write_model
 from betanll.tables import TableError, TableModel, TableSchema
 
 N_FOLDERS = int(os.environ.get("BETANLL_FUZZ", "200"))

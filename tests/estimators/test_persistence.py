@@ -11,15 +11,14 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from betanll import __version__
-from betanll.estimators import _persistence
-from betanll.estimators._persistence import read_model, write_model
+from betanll.estimators import _model_folder
+from betanll.estimators._model_folder import read_model, write_model
 
 CONFIGURATION = {"beta": 0.5, "hidden": [50, 50], "name": "é", "nested": {"none": None}}
 ARRAYS = {
     "weight": np.arange(6, dtype=np.float32).reshape(2, 3),
     "mean": np.array([1e6 + 1e-9]),
 }
-FILES = ["model.json", "weights.safetensors"]
 
 
 # Round trip
@@ -57,9 +56,9 @@ def test_round_trip(assert_same, tmp_path_factory, configuration, arrays, transp
     assert repr(found_configuration) == repr(dict(sorted_keys(configuration)))
     assert_same(found_arrays, arrays)
     # The same content gives the same files.
-    contents = [(path / name).read_bytes() for name in FILES]
+    contents = {file.name: file.read_bytes() for file in path.iterdir()}
     write_model(path, found_configuration, found_arrays)
-    assert [(path / name).read_bytes() for name in FILES] == contents
+    assert {file.name: file.read_bytes() for file in path.iterdir()} == contents
 
 
 def sorted_keys(value):
@@ -132,7 +131,7 @@ def test_what_cannot_be_saved_is_refused_before_writing(
 
 
 def test_reserved_array_name_and_too_large_configuration(tmp_path, monkeypatch):
-    monkeypatch.setattr(_persistence, "_MAX_MODEL_BYTES", 2**20)
+    monkeypatch.setattr(_model_folder, "_MAX_MODEL_BYTES", 2**20)
     with pytest.raises(ValueError, match="configuration is too large: over 1 MB"):
         write_model(tmp_path / "model", {"a": "b" * 2**20}, {})
     with pytest.raises(ValueError, match="cannot be named __metadata__"):
@@ -154,12 +153,27 @@ def test_model_and_empty_folder_are_replaced(names, assert_holds, model, tmp_pat
 
 
 def test_damaged_weights_and_other_formats_may_be_replaced(
-    assert_holds, rewrite, model
+    assert_holds, rewrite, file_of, model
 ):
-    (model / "weights.safetensors").unlink()
+    file_of(model, "weights").unlink()
     rewrite(model, format_version=2)
     write_model(model, CONFIGURATION, ARRAYS)
     assert_holds(model, CONFIGURATION, ARRAYS)
+    (model / "model.json").write_text('{"format": "betanll-model"}')
+    write_model(model, CONFIGURATION, ARRAYS)
+    assert_holds(model, CONFIGURATION, ARRAYS)
+
+
+def test_weights_under_the_former_name_are_read_and_replaced(
+    assert_holds, assert_same, rewrite, file_of, model
+):
+    weights = file_of(model, "weights")
+    digest = json.loads((model / "model.json").read_text())["checksums"][weights.name]
+    weights.rename(model / "weights.safetensors")
+    rewrite(model, checksums={"weights.safetensors": digest})
+    assert_same(read_model(model)[1], ARRAYS)
+    write_model(model, {"new": True}, {})
+    assert_holds(model, {"new": True}, {})
 
 
 @pytest.mark.parametrize(
@@ -215,8 +229,8 @@ def test_permissions_follow_the_umask(tmp_path):
         for content in ({}, {"again": True}):
             write_model(tmp_path / "model", content, ARRAYS)
             modes = [
-                stat.S_IMODE((tmp_path / "model" / name).stat().st_mode)
-                for name in (".", *FILES)
+                stat.S_IMODE(path.stat().st_mode)
+                for path in (tmp_path / "model", *(tmp_path / "model").iterdir())
             ]
             assert modes == [0o750, 0o640, 0o640]
     finally:

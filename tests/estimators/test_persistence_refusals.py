@@ -11,26 +11,27 @@ import numpy as np
 import pytest
 
 from betanll import __version__
-from betanll.estimators._persistence import read_model, write_model
+from betanll.estimators._model_folder import read_model, write_model
 
 CONFIGURATION = {"beta": 0.5, "hidden": [50, 50], "name": "é", "nested": {"none": None}}
 ARRAYS = {
     "weight": np.arange(6, dtype=np.float32).reshape(2, 3),
     "mean": np.array([1e6 + 1e-9]),
 }
-FILES = ["model.json", "weights.safetensors"]
+KINDS = ["model", "weights"]
 
 
-def test_paths_that_are_no_model(refused, model, tmp_path):
+def test_paths_that_are_no_model(refused, file_of, model, tmp_path):
     refused(tmp_path / "nowhere", "does not exist")
     refused(model / "model.json", "is not a model folder but a file")
     (tmp_path / "empty").mkdir()
     refused(tmp_path / "empty", "lacks model.json")
-    for name in FILES[::-1]:
-        (model / name).unlink()
-        refused(model, f"lacks {name}")
-        (model / name).mkdir()
-        refused(model, f"lacks {name}")
+    for kind in KINDS[::-1]:
+        file = file_of(model, kind)
+        file.unlink()
+        refused(model, f"lacks {file.name}")
+        file.mkdir()
+        refused(model, f"lacks {file.name}")
 
 
 @pytest.mark.parametrize("text", ["", "{", "[1, 2]", "3", '"text"', "null", "{}"])
@@ -85,7 +86,7 @@ def test_missing_entries(rewrite, refused, model):
         refused(model, "model.json was edited or damaged")
 
 
-def test_edited_by_hand(refused, model):
+def test_edited_by_hand(refused, file_of, model):
     file = model / "model.json"
     text = file.read_text()
     file.write_text(text.replace('"beta": 0.5', '"beta": 0.7'))
@@ -95,34 +96,33 @@ def test_edited_by_hand(refused, model):
     file.write_text(text)
     # Valid weights, but those of another model.
     write_model(model.parent / "other", CONFIGURATION, {"weight": np.zeros(2)})
-    (model.parent / "other" / "weights.safetensors").replace(
-        model / "weights.safetensors"
-    )
-    refused(model, "weights.safetensors was edited or damaged: its checksum differs")
+    weights = file_of(model, "weights")
+    file_of(model.parent / "other", "weights").replace(weights)
+    refused(model, f"{weights.name} was edited or damaged: its checksum differs")
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_truncation_anywhere_is_refused(refused, name, model):
-    file = model / name
+@pytest.mark.parametrize("kind", KINDS)
+def test_truncation_anywhere_is_refused(refused, file_of, kind, model):
+    file = file_of(model, kind)
     content = file.read_bytes()
     sizes = {0, 1, 7, 8, 9, len(content) - 1}
     sizes |= set(random.Random(0).sample(range(len(content)), 40))
     for size in sizes:
         file.write_bytes(content[:size])
-        refused(model, name)
+        refused(model, file.name)
     file.write_bytes(content + b"\n")
-    refused(model, name)
+    refused(model, file.name)
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_every_bit_flip_is_refused(assert_holds, refused, name, model):
-    file = model / name
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_bit_flip_is_refused(assert_holds, refused, file_of, kind, model):
+    file = file_of(model, kind)
     content = bytearray(file.read_bytes())
     for place in range(len(content)):
         for bit in random.Random(place).sample(range(8), 2):
             content[place] ^= 1 << bit
             file.write_bytes(content)
-            refused(model, name)
+            refused(model, file.name)
             content[place] ^= 1 << bit
     # The last flip undone, it is whole again.
     file.write_bytes(content)
@@ -137,13 +137,14 @@ class Trap:
         return os.mkdir, (str(self.path),)
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("protocol", [0, 2, pickle.HIGHEST_PROTOCOL])
-def test_a_pickle_is_not_executed(refused, name, protocol, model, tmp_path):
+def test_a_pickle_is_not_executed(refused, file_of, kind, protocol, model, tmp_path):
     sprung = tmp_path / "sprung"
     trap = pickle.dumps(Trap(sprung), protocol)
-    (model / name).write_bytes(trap)
-    refused(model, name)
+    file = file_of(model, kind)
+    file.write_bytes(trap)
+    refused(model, file.name)
     with contextlib.suppress(FileExistsError):
         write_model(model, CONFIGURATION, ARRAYS)
     assert not sprung.exists()

@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 from betanll import HeteroscedasticRegressor
 from betanll.estimators import _state
-from betanll.estimators._persistence import ModelError, read_model, write_model
+from betanll.estimators._model_folder import ModelError, read_model, write_model
 from betanll.objectives import (
     MSE,
     OBJECTIVES,

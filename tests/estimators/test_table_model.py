@@ -4,7 +4,7 @@ import pytest
 
 from betanll import HeteroscedasticRegressor
 from betanll.estimators import ModelError
-from betanll.estimators._persistence import read_model, write_model
+from betanll.estimators._model_folder import read_model, write_model
 from betanll.tables import TableModel, TableSchema
 from betanll.training import _predict
 

@@ -1,7 +1,7 @@
 """The scikit-learn face of the library."""
 
 from betanll.estimators._fit_many import fit_many
-from betanll.estimators._persistence import (
+from betanll.estimators._model_folder import (
     MODEL_FOLDER,
     MissingObjectiveError,
     ModelError,

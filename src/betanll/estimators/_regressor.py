@@ -350,17 +350,17 @@ class HeteroscedasticRegressor(
         custom network needs a name, see :func:`betanll.networks.network`. Of the
         parameters, `network` and `optimizer` are not saved: the loaded model has None.
         """
-        from betanll.estimators import _persistence, _state
+        from betanll.estimators import _model_folder, _state
 
         check_is_fitted(self)
-        _persistence.write_model(path, *_state.to_state(self))
+        _model_folder.write_model(path, *_state.to_state(self))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a model that :meth:`save` wrote; nothing in it is executed."""
-        from betanll.estimators import _persistence, _state
+        from betanll.estimators import _model_folder, _state
 
-        return _state.from_state(cls, *_persistence.read_model(path))
+        return _state.from_state(cls, *_model_folder.read_model(path))
 
     def to_torch(self) -> Any:
         """Return a ``torch.nn.Module`` that maps inputs to mean and std as ``predict``.

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from betanll import networks
-from betanll.estimators._persistence import ModelError
+from betanll.estimators._model_folder import ModelError
 from betanll.estimators.stored import (
     Arrays,
     Check,

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from betanll import objectives
-from betanll.estimators._persistence import MissingObjectiveError, ModelError
+from betanll.estimators._model_folder import MissingObjectiveError, ModelError
 from betanll.objectives import Objective, UnknownObjectiveError
 
 Built = TypeVar("Built")

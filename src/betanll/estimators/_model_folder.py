@@ -1,19 +1,18 @@
 """Model folders: a configuration to read, and weights, without pickle.
 
-``model.json`` holds the configuration, the versions that wrote it and two checksums;
-``weights.safetensors`` holds the arrays. The checksums find damage and careless edits.
-They are no signature, and need not be one: reading a folder executes nothing.
+``model.json`` contains the configuration, the versions that wrote it, a checksum of
+itself, and name and checksum of the file with the arrays. Checksums find damage and
+careless edits. They are not a signature: reading a folder executes nothing.
 
-A folder cannot take the place of another one in a single step, but a file can. So the
-new files are laid beside the old ones, and the moment ``model.json`` is replaced is the
-moment the new model counts::
+The name of the weights contains their checksum, so new weights never replace old ones.
+Replacing ``model.json``, which one system call does, makes the new model count::
 
-    write .model.json.new, then .weights.safetensors.new
-    rename .model.json.new to model.json
-    rename .weights.safetensors.new to weights.safetensors
+    write .weights.new, rename it to weights-NEW.safetensors
+    write .model.json.new, rename it to model.json
+    delete weights-OLD.safetensors
 
-Whenever this is cut off, new weights with ``.model.json.new`` beside them do not count
-yet, and new weights alone do.
+A kill between two steps leaves files that no ``model.json`` names. Readers ignore them
+and the next write deletes them.
 """
 
 from __future__ import annotations
@@ -22,6 +21,7 @@ import hashlib
 import json
 import math
 import os
+import re
 import warnings
 from importlib.metadata import version
 from pathlib import Path
@@ -46,9 +46,10 @@ FORMAT_VERSION = 1
 #: Name of the model folder in the folder that ``betanll fit`` writes.
 MODEL_FOLDER = "model"
 _MODEL = "model.json"
-_WEIGHTS = "weights.safetensors"
-_NEW_MODEL = ".model.json.new"
-_NEW_WEIGHTS = ".weights.safetensors.new"
+_NEW_MODEL, _NEW_WEIGHTS = ".model.json.new", ".weights.new"
+_WEIGHTS = re.compile(r"weights-[0-9a-f]{16}\.safetensors")
+#: Name of the weights in folders of earlier versions.
+_FORMER_WEIGHTS = "weights.safetensors"
 
 _MAX_MODEL_BYTES = 64 * 2**20
 # JSON has no NaN and no infinities: {"$float": "inf"}.
@@ -97,7 +98,7 @@ def write_model(
     ...     write_model(path, {"beta": 0.5}, {"weight": np.eye(2)})
     ...     sorted(file.name for file in path.iterdir())
     ...     read_model(path)
-    ['model.json', 'weights.safetensors']
+    ['model.json', 'weights-...safetensors']
     ({'beta': 0.5}, {'weight': array([[1., 0.], [0., 1.]])})
     """
     folder = Path(path)
@@ -109,19 +110,13 @@ def write_model(
         )
     if not os.path.lexists(folder):
         with folder_written_atomically(folder) as temporary:
-            write_synced(temporary / _MODEL, model)
-            write_synced(temporary / _WEIGHTS, weights)
+            _write(temporary, model, weights)
         return
     check_replaceable(folder)
     try:
-        _settle(folder)
-        write_synced(folder / _NEW_MODEL, model)
-        write_synced(folder / _NEW_WEIGHTS, weights)
-        sync_folder(folder)
-        os.replace(folder / _NEW_MODEL, folder / _MODEL)
-        sync_folder(folder)
+        _write(folder, model, weights)
     finally:
-        _settle(folder)
+        _delete_leftovers(folder)
     sync_folder(folder)
 
 
@@ -147,15 +142,14 @@ def read_model(
         raise ModelError(f"{folder} cannot be read: {error.strerror}") from None
     model = _content(folder / _MODEL, limit=_MAX_MODEL_BYTES)
     document = _checked_document(folder / _MODEL, model)
-    is_committed = not (folder / _NEW_MODEL).exists()
-    is_unsettled = is_committed and (folder / _NEW_WEIGHTS).exists()
-    weights_path = folder / (_NEW_WEIGHTS if is_unsettled else _WEIGHTS)
+    name, digest = _weights_of(document) or _refuse_edited(folder / _MODEL)
+    weights_path = folder / name
     weights = _content(weights_path)
     try:
         arrays = {name: np.array(array) for name, array in load(weights).items()}
     except (SafetensorError, KeyError, TypeError, ValueError) as error:
         raise ModelError(f"{weights_path} is damaged: {error}") from None
-    if _digest(weights) != document["checksums"].get(_WEIGHTS):
+    if _digest(weights) != digest:
         _refuse_edited(weights_path)
     try:
         configuration = _decoded(document["configuration"])
@@ -175,6 +169,20 @@ def read_model(
 # Writing
 
 
+def _write(folder: Path, model: bytes, weights: bytes) -> None:
+    """Write new files into a folder; the last step makes them the model."""
+    write_synced(folder / _NEW_WEIGHTS, weights)
+    os.replace(folder / _NEW_WEIGHTS, folder / _weights_name(weights))
+    write_synced(folder / _NEW_MODEL, model)
+    sync_folder(folder)
+    os.replace(folder / _NEW_MODEL, folder / _MODEL)
+    sync_folder(folder)
+
+
+def _weights_name(weights: bytes) -> str:
+    return f"weights-{_digest(weights)[:16]}.safetensors"
+
+
 def _storable(name: str, array: NDArray[Any]) -> NDArray[Any]:
     """Return the array as safetensors wants it: it stores the buffer as it lies."""
     array = np.asarray(array)
@@ -190,7 +198,7 @@ def _storable(name: str, array: NDArray[Any]) -> NDArray[Any]:
 
 def _document(configuration: JSON, weights: bytes) -> bytes:
     """Return the content of ``model.json``, which carries its own checksum."""
-    checksums: dict[str, JSON] = {_MODEL: "", _WEIGHTS: _digest(weights)}
+    checksums: dict[str, JSON] = {_MODEL: "", _weights_name(weights): _digest(weights)}
     document: dict[str, JSON] = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
@@ -233,30 +241,34 @@ def check_replaceable(folder: Path) -> bool:
         return False
     if not folder.is_dir():
         raise FileExistsError(f"{folder} exists and is not a folder")
-    names = {entry.name for entry in folder.iterdir()} - {_NEW_MODEL, _NEW_WEIGHTS}
-    if not names:
-        return False
-    try:
-        _checked_format(folder / _MODEL, _content(folder / _MODEL, _MAX_MODEL_BYTES))
-        is_ours = names <= {_MODEL, _WEIGHTS}
-    except ModelError:
-        is_ours = False
-    if not is_ours:
+    names = {entry.name for entry in folder.iterdir()}
+    known = {_MODEL, _NEW_MODEL, _NEW_WEIGHTS}
+    is_model = _MODEL in names
+    if is_model:
+        try:
+            content = _content(folder / _MODEL, _MAX_MODEL_BYTES)
+            known.add(_FORMER_WEIGHTS)
+            _checked_format(folder / _MODEL, content)
+        except ModelError:
+            known.clear()
+    if not all(name in known or _WEIGHTS.fullmatch(name) for name in names):
         raise FileExistsError(
             f"{folder} exists and is not a model folder of betanll alone: "
             "delete it or choose another path"
         )
-    return True
+    return is_model
 
 
-def _settle(folder: Path) -> None:
-    """Finish or undo a replacement that was cut off, as the module's text says."""
-    if (folder / _NEW_MODEL).exists():
-        # In this order: new weights must never be left alone.
-        (folder / _NEW_WEIGHTS).unlink(missing_ok=True)
-        (folder / _NEW_MODEL).unlink()
-    elif (folder / _NEW_WEIGHTS).exists():
-        os.replace(folder / _NEW_WEIGHTS, folder / _WEIGHTS)
+def _delete_leftovers(folder: Path) -> None:
+    """Delete the weights of the model before, and files of writes that were cut off."""
+    try:
+        weights = _weights_of(json.loads((folder / _MODEL).read_bytes()))
+    except FileNotFoundError:
+        weights = None
+    named = weights[0] if weights else None
+    for path in list(folder.iterdir()):
+        if path.name not in (_MODEL, named):
+            path.unlink()
 
 
 # Reading
@@ -310,6 +322,15 @@ def _checked_document(file: Path, content: bytes) -> dict[str, Any]:
     ):
         _refuse_edited(file)
     return document
+
+
+def _weights_of(document: dict[str, Any]) -> tuple[str, str] | None:
+    """Return name and checksum of the weights that a document names, if any."""
+    checksums = document.get("checksums")
+    for name, digest in checksums.items() if isinstance(checksums, dict) else ():
+        if name == _FORMER_WEIGHTS or _WEIGHTS.fullmatch(name):
+            return name, digest
+    return None
 
 
 def _decoded(value: Any) -> Any:
