@@ -7,8 +7,7 @@ torch = pytest.importorskip("torch")
 
 from betanll import HeteroscedasticRegressor  # noqa: E402, after the skip
 from betanll.distributions import Mixture  # noqa: E402
-from betanll.networks import MLP  # noqa: E402
-from betanll.networks._mlp import ACTIVATIONS  # noqa: E402
+from betanll.networks import ACTIVATIONS, MLP  # noqa: E402
 from betanll.objectives import OBJECTIVES, BetaNLL, GaussianNLL, objective  # noqa: E402
 from betanll.preprocessing import QuantilePositions  # noqa: E402
 from betanll.torch import RegressorModule  # noqa: E402

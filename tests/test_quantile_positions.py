@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from betanll import preprocessing as module
 from betanll.preprocessing import QuantilePositions
-from betanll.preprocessing import _quantile_positions as module
 
 
 def test_knots_of_few_different_values_are_the_values():

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from betanll.preprocessing import Standardizer, _columns
+from betanll import preprocessing
+from betanll.preprocessing import Standardizer
 
 MEASURES = [Standardizer.of_inputs, Standardizer.of_targets]
 
@@ -144,7 +145,7 @@ def test_chunked_equals_whole(monkeypatch):
         whole = Standardizer.of_targets(values, weights, chosen)
         expected = whole.apply(values, chosen)
         with monkeypatch.context() as patch:
-            patch.setattr(_columns, "_CHUNK", 10)
+            patch.setattr(preprocessing, "_CHUNK", 10)
             chunked = Standardizer.of_targets(values, weights, chosen)
             np.testing.assert_array_equal(whole.apply(values, chosen), expected)
         np.testing.assert_allclose(chunked.mean, whole.mean, rtol=1e-13)
