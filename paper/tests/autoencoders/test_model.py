@@ -23,7 +23,7 @@ def test_it_learns_the_images(fitted, bars):
     assert np.sqrt(np.mean(std**2)) < 0.7 * baseline
 
 
-def test_codes_tell_place_and_height(fitted, bars):
+def test_codes_determine_place_and_height(fitted, bars):
     mean, std = fitted.encode(bars)
     assert mean.shape == std.shape == (300, 2)
     assert (std > 0).all()
@@ -70,7 +70,7 @@ def test_averaging_over_pixels_makes_the_code_collapse(vae, bars):
     assert not summed.is_collapsed_
 
 
-def test_images_without_anything_to_tell_collapse(vae):
+def test_pure_noise_collapses(vae):
     noise = np.random.default_rng(0).normal(0.5, 0.1, (100, 3, 3))
     with pytest.warns(CollapseWarning):
         model = vae(max_iter=20).fit(noise)
@@ -102,14 +102,14 @@ def test_bytes_are_scaled_to_one(vae, bars):
 
 
 @pytest.mark.filterwarnings("ignore::betanll_paper.autoencoders.CollapseWarning")
-def test_flat_images_and_few_of_them_will_do(vae, bars):
+def test_few_flat_images_suffice(vae, bars):
     model = vae(max_iter=5).fit(bars[:5].reshape(5, -1))
     assert model.image_shape_ == (24,)
     assert model.n_updates_ == 5
 
 
 @pytest.mark.filterwarnings("ignore::betanll_paper.autoencoders.CollapseWarning")
-def test_large_values_are_warned_of(vae, bars):
+def test_large_values_bring_a_warning(vae, bars):
     with pytest.warns(UserWarning, match="pixel values reach 2") as caught:
         vae(max_iter=5).fit(255 * bars)
     assert caught[0].filename == __file__
@@ -174,7 +174,7 @@ def test_exponents_above_one_bring_a_warning(vae, bars):
         vae(beta=2, n_latent=0).fit(bars)
 
 
-def test_other_images_than_those_of_fit_are_refused(fitted, bars, vae):
+def test_images_of_another_shape_than_in_fit_are_refused(fitted, bars, vae):
     message = r"X must have the shape \(n, 6, 4\), got \(300, 24\)"
     for method in (fitted.encode, fitted.reconstruct, fitted.evaluate):
         with pytest.raises(ValueError, match=message):
@@ -200,12 +200,12 @@ def test_a_failed_fit_changes_nothing(fitted, bars):
     np.testing.assert_array_equal(model.encode(bars), before)
 
 
-def test_divergence_is_told(vae, bars):
+def test_divergence_is_an_error_with_advice(vae, bars):
     with pytest.raises(ValueError, match=r"training diverged in epoch \d+: scale"):
         vae(learning_rate_init=1e30, objective="nll").fit(bars)
 
 
-def test_scikit_learn_knows_its_parameters():
+def test_scikit_learn_can_clone_and_print_it():
     model = VAE(n_latent=25, objective="student-t")
     assert clone(model).get_params() == model.get_params()
     assert repr(model) == "VAE(n_latent=25, objective='student-t')"

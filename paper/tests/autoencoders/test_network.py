@@ -51,7 +51,7 @@ def test_codes_are_means_or_drawn(params, getkey):
     assert not np.allclose(drawn.raw, raw, atol=1e-3)
 
 
-def test_zero_weights_mean_the_prior(params):
+def test_zero_weights_give_the_prior(params):
     nothing = jax.tree.map(jnp.zeros_like, params)
     mean, variance = NET.encode(nothing, jnp.ones((6, 3)))
     np.testing.assert_allclose(mean, 0, atol=0)

@@ -221,7 +221,7 @@ def test_averages_over_pixels_leave_the_divergence_alone(batch, getkey, compiled
     )
 
 
-def test_the_weight_of_beta_nll_is_not_that_of_the_divergence(batch, getkey, compiled):
+def test_beta_weights_leave_the_divergence_alone(batch, getkey, compiled):
     # A decoder of zeros sends nothing back to the encoder, whose gradient is then that
     # of the divergence, unweighted.
     params, state = start("beta-nll", batch, getkey)

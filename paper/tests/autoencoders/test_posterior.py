@@ -63,7 +63,7 @@ def test_student_t_has_its_own_tails(untrained, images):
     mean, std = model.encode(images)
     noise = np.random.default_rng(0).standard_normal((len(images), 1, 2))
     codes = mean + std * noise[:, 0]
-    (_, predictive), *rest = _posterior.decode(model._trained(), codes)
+    predictive, *rest = _posterior.decode(model._trained(), codes)
     assert not rest
     log_prob = scipy.stats.t.logpdf(
         images.reshape(-1, N_PIXELS),
@@ -104,7 +104,7 @@ def test_reconstructions_have_the_moments_of_the_mixture(untrained, images):
     np.testing.assert_allclose(std**2, second - means.mean(axis=1) ** 2, rtol=1e-4)
 
 
-def test_images_do_not_depend_on_those_beside_them(untrained, images):
+def test_scores_do_not_depend_on_other_images(untrained, images):
     model = untrained("nll")
     np.testing.assert_allclose(
         model.score_samples(images)[:4], model.score_samples(images[:4]), rtol=1e-5

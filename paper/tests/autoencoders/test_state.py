@@ -26,7 +26,7 @@ def everything(model, images):
 
 
 @pytest.mark.parametrize("name", [*OBJECTIVES, BetaNLL((1.0, 0.25), max_variance=9.0)])
-def test_the_same_bits_come_back(name, untrained, images, tmp_path):
+def test_saved_model_predicts_the_same_bits(name, untrained, images, tmp_path):
     model = untrained(name)
     model.save(tmp_path / "model")
     found = [path.suffix for path in (tmp_path / "model").iterdir()]
@@ -41,7 +41,7 @@ def test_the_same_bits_come_back(name, untrained, images, tmp_path):
     assert again.net_ == model.net_
 
 
-def test_a_trained_model_comes_back(fitted, bars, tmp_path):
+def test_trained_model_round_trip(fitted, bars, tmp_path):
     fitted.save(tmp_path / "model")
     again = VAE.load(tmp_path / "model")
     for found, expected in zip(
@@ -60,7 +60,7 @@ def test_saving_again_replaces(untrained, images, tmp_path):
     np.testing.assert_array_equal(found, other.encode(images))
 
 
-def test_what_cannot_be_saved(untrained, tmp_path):
+def test_unfitted_and_unnamed_models_are_not_saved(untrained, tmp_path):
     with pytest.raises(NotFittedError):
         VAE().save(tmp_path / "model")
 
@@ -137,7 +137,7 @@ def with_entry(*path):
             with_array("decoder.2.bias", np.full((12, 1), np.nan, np.float32)),
             "'decoder.2.bias' has values that no model has",
         ),
-        (with_entry("net", "n_latent", 3), "'encoder.2.weight' must be float32"),
+        (with_entry("net", "n_latent", 3), "'encoder.2.bias' must be float32"),
         (with_entry("net", "hidden_sizes", [5]), "must be float32"),
         (with_entry("net", "other", 1), "Autoencoder must have the fields"),
         (with_entry("image_shape", [7]), r"shape \(7,\) do not have 6 pixels"),
@@ -148,7 +148,7 @@ def with_entry(*path):
         (with_entry("collapse_ratio", "high"), "collapse_ratio must be a number"),
     ],
 )
-def test_what_does_not_fit_together_is_refused(change, message, untrained, tmp_path):
+def test_inconsistent_models_are_refused(change, message, untrained, tmp_path):
     # Written anew, so that its checksums are right.
     untrained().save(tmp_path / "model")
     configuration, arrays = read_model(tmp_path / "model")
@@ -159,7 +159,7 @@ def test_what_does_not_fit_together_is_refused(change, message, untrained, tmp_p
     assert "\n" not in str(caught.value)
 
 
-def test_the_configuration_can_be_read(fitted, tmp_path):
+def test_configuration_is_readable_json(fitted, tmp_path):
     fitted.save(tmp_path / "model")
     document = json.loads((tmp_path / "model" / "model.json").read_text())
     configuration = document["configuration"]

@@ -6,8 +6,7 @@ Nothing is looked up by a name from a file except among the registered objective
 from __future__ import annotations
 
 import dataclasses
-import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import jax
@@ -93,32 +92,6 @@ def stored_tree(arrays: Arrays, prefix: str, template: Any) -> Any:
 def _name(prefix: str, path: Any) -> str:
     parts = jax.tree_util.keystr(path, simple=True, separator=".")
     return f"{prefix}.{parts}" if parts else prefix
-
-
-def named_layers(
-    prefix: str, layers: Sequence[dict[str, npt.NDArray[np.float32]]]
-) -> Arrays:
-    """Return weights and biases under the names that :func:`stored_layers` reads."""
-    return {
-        f"{prefix}.{i}.{part}": array
-        for i, layer in enumerate(layers)
-        for part, array in layer.items()
-    }
-
-
-def stored_layers(
-    arrays: Arrays, prefix: str, sizes: Sequence[int]
-) -> list[dict[str, npt.NDArray[np.float32]]]:
-    """Return weights and biases from layer to layer of the given sizes."""
-    return [
-        {
-            "weight": stored_array(
-                arrays, f"{prefix}.{i}.weight", (n_out, n_in), np.float32
-            ),
-            "bias": stored_array(arrays, f"{prefix}.{i}.bias", (n_out, 1), np.float32),
-        }
-        for i, (n_in, n_out) in enumerate(itertools.pairwise(sizes))
-    ]
 
 
 def parameters_to_json(parameters: dict[str, Any]) -> dict[str, Any]:

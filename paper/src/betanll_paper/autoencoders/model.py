@@ -1,4 +1,4 @@
-"""The public model: images in, codes and images with uncertainty out."""
+"""The estimator: images in, codes and images with uncertainty out."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import copy
 import os
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -13,10 +14,12 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from betanll.estimators import read_model, write_model
+from betanll.estimators.stored import restored
 from betanll.objectives import Objective, Schedule, warn_of_unusual_beta
-from betanll_paper.autoencoders.parameters import decoder_objective
 from betanll_paper.autoencoders.predictions import COLLAPSE_RATIO, Predictions
-from betanll_paper.autoencoders.training import train
+from betanll_paper.autoencoders.state import restore, to_state
+from betanll_paper.autoencoders.training import decoder_objective, train
 
 
 class CollapseWarning(UserWarning):
@@ -24,22 +27,22 @@ class CollapseWarning(UserWarning):
 
 
 class VAE(Predictions, BaseEstimator):
-    """Variational autoencoder with a distribution for every pixel.
+    """Variational autoencoder that predicts a distribution for every pixel.
 
-    An encoder maps an image to a Gaussian over a short code, a decoder maps a code to a
-    distribution of each pixel. Both are fully connected networks; what the decoder is
-    trained with is any objective of this library.
+    An encoder maps an image to a Gaussian over a short code. A decoder maps a code to
+    a distribution of each pixel. Both are fully connected networks. Any objective of
+    betanll trains the decoder.
 
-    Pixels are used as they are, except that bytes (``uint8``) are divided by 255.
-    Everything that comes out is in these units.
+    Pixels are used as they are, except that bytes (``uint8``) are divided by 255. All
+    predictions have these units.
 
     Parameters
     ----------
     objective : str or Objective, default="beta-nll"
-        How the decoder is trained: ``"beta-nll"``, ``"nll"``, ``"mm"``,
+        Training objective of the decoder: ``"beta-nll"``, ``"nll"``, ``"mm"``,
         ``"student-t"``, ``"fixed-variance"``, ``"xvamp"``, ``"vbem"``, ... or an object
-        such as ``BetaNLL(0.5, max_variance=100.0)``. The objective's loss is summed
-        over pixels and the divergence of the code is added, unweighted.
+        such as ``BetaNLL(0.5, max_variance=100.0)``. Its loss is summed over pixels;
+        the divergence of the code is added, unweighted.
     beta : float or (start, end), default=0.5
         Exponent of ``"beta-nll"``; other objectives ignore it.
     n_latent : int, default=10
@@ -49,8 +52,8 @@ class VAE(Predictions, BaseEstimator):
     activation : {"relu", "tanh", "elu", "gelu", "silu"}, default="relu"
         Nonlinearity of the hidden layers.
     reduction : {"sum", "mean"}, default="sum"
-        ``"mean"`` averages the objective's loss over pixels instead, as the published
-        results for moment matching do; the code then often collapses.
+        ``"mean"`` averages the objective's loss over pixels, as in the published
+        results for moment matching. The code then often collapses.
     learning_rate_init : float, default=3e-4
         Learning rate of Adam.
     batch_size : int, default=256
@@ -58,15 +61,15 @@ class VAE(Predictions, BaseEstimator):
     max_iter : int, default=1000
         Largest number of epochs.
     n_iter_no_change : int, default=50
-        Epochs without a better validation log-likelihood, under one code for each
-        image, after which training stops.
+        Patience: epochs without a better validation log-likelihood, computed with one
+        code for each image, before training stops.
     validate_every : int, default=5
-        Epochs from one look at the validation images to the next.
+        Epochs between validation checks.
     validation_fraction : float, default=0.2
-        Share of the images for validation, unless ``fit`` is given others.
+        Share of the images for validation, unless ``fit`` gets validation images.
     random_state : int, RandomState or None, default=None
-        Split, initialisation, shuffling and codes. An integer gives the same bits each
-        time.
+        Seed of split, initialisation, shuffling and codes. An integer gives the same
+        bits each time.
     verbose : int, default=0
         Above 0, show a progress bar.
 
@@ -75,22 +78,22 @@ class VAE(Predictions, BaseEstimator):
     image_shape_ : tuple of int
         Shape of one image.
     n_iter_, n_updates_ : int
-        Epochs and updates of the training.
+        Epochs and updates of the run.
     best_iter_ : int
-        Epoch whose parameters were kept.
+        Epoch whose parameters are kept.
     best_validation_score_ : float
-        Validation log-likelihood of an image then (for ``"mse"`` minus the squared
-        error), under one code.
+        Validation log-likelihood of an image at that epoch (for ``"mse"`` minus the
+        squared error), with one code.
     history_ : dict of str to array
         ``epoch``, ``train_loss``, ``validation_nll``, ``validation_mse`` and
-        ``validation_score``, whose least value is the epoch that was kept.
+        ``validation_score``, which is least at the epoch that is kept.
     mean_image_ : array
         Mean of the training images.
     collapse_ratio_ : float
         RMSE of the reconstructions over RMSE of `mean_image_`, on up to 1000
         validation images.
     is_collapsed_ : bool
-        Whether that ratio is at least 0.98: the decoder may then ignore the code.
+        Whether this ratio is at least 0.98: the decoder may then ignore the code.
 
     References
     ----------
@@ -118,7 +121,8 @@ class VAE(Predictions, BaseEstimator):
     ((3, 6, 6), True, False)
     """
 
-    # What ``fit`` learns; without values here, so that an unfitted one has none of it.
+    # Attributes that ``fit`` sets. They are only annotated here: scikit-learn takes an
+    # estimator that has them for fitted.
     n_iter_: int
     n_updates_: int
     best_iter_: int
@@ -161,20 +165,20 @@ class VAE(Predictions, BaseEstimator):
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None, *, validation: Any = None) -> Self:
-        """Train on images; a :class:`CollapseWarning` tells if that was of no use.
+        """Train on images; warn with :class:`CollapseWarning` if the code is unused.
 
         Parameters
         ----------
         X : array of shape (n, ...)
-            Images of any shape, finite; best scaled to [0, 1], or as ``uint8``.
+            Finite images of any shape, best scaled to [0, 1] or as ``uint8``.
         y : ignored
         validation : array of shape (m, ...), optional
-            Images for early stopping, instead of a share of `X`.
+            Images for early stopping; by default a share of `X`.
 
         Returns
         -------
         self
-            A fit that fails or is interrupted leaves it as it was.
+            A fit that fails or is interrupted leaves the model as it was.
         """
         warn_of_unusual_beta([decoder_objective(self)], stacklevel=2)
         model = copy.copy(self)
@@ -194,18 +198,12 @@ class VAE(Predictions, BaseEstimator):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model into a folder, without pickle.
 
-        The folder appears whole or not at all; an older model there is replaced.
+        The folder appears whole or not at all and replaces an older model.
         """
-        from betanll.estimators import write_model
-        from betanll_paper.autoencoders import state as _state
-
         check_is_fitted(self)
-        write_model(path, *_state.to_state(self))
+        write_model(path, *to_state(self))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a model that :meth:`save` wrote; nothing in it is executed."""
-        from betanll.estimators import read_model
-        from betanll_paper.autoencoders import state as _state
-
-        return _state.from_state(cls, *read_model(path))
+        return restored(partial(restore, cls()), *read_model(path))

@@ -1,6 +1,6 @@
 """Variational autoencoder: two perceptrons with a sampled code between them.
 
-Arrays have features first and samples last, as in :class:`betanll.networks.MLP`.
+The last axis of arrays is the sample, as in :class:`betanll.networks.MLP`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from betanll.objectives.heads import unit_head
 
 
 class WithNoise(NamedTuple):
-    """Inputs whose codes are to be drawn from their posterior with a key."""
+    """Inputs, and the key with which their codes are drawn from the posterior."""
 
     inputs: jax.Array
     key: jax.Array
@@ -35,20 +35,20 @@ class Reconstruction(NamedTuple):
 
 @dataclass(frozen=True)
 class Autoencoder:
-    """Encoder to a Gaussian code, decoder from a sample of it, both perceptrons.
+    """Perceptrons that encode inputs to a Gaussian code and decode a sample of it.
 
     Parameters
     ----------
     n_inputs : int
-        Number of input features, pixels say, which are reconstructed.
+        Number of input features, such as pixels, to reconstruct.
     n_latent : int, default=10
-        Number of latent variables, the length of the code.
+        Length of the code.
     hidden_sizes : tuple of int, default=(512, 256, 128)
         Units of each hidden layer of the encoder; the decoder has them in reverse.
     activation : {"tanh", "relu", "elu", "gelu", "silu"}, default="relu"
-        Applied after every hidden layer.
+        Nonlinearity after every hidden layer.
     initialiser : {"xavier", "lecun"}, default="xavier"
-        Uniform initialisation of the weights. Biases start at zero.
+        Uniform initialisation of the weights; biases start at zero.
 
     Examples
     --------
@@ -67,22 +67,19 @@ class Autoencoder:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "hidden_sizes", tuple(self.hidden_sizes))
-        if self.n_latent < 1:
-            raise ValueError(f"n_latent must be positive, got {self.n_latent}")
-        if self.n_latent > MAX_UNITS:
-            raise ValueError(
-                f"n_latent must be at most {MAX_UNITS}, got {self.n_latent}"
-            )
+        if not 1 <= self.n_latent <= MAX_UNITS:
+            limit = f"at most {MAX_UNITS}" if self.n_latent > 0 else "positive"
+            raise ValueError(f"n_latent must be {limit}, got {self.n_latent}")
         _ = self.encoder  # checks the rest
 
     @property
     def encoder(self) -> MLP:
-        """The network from the inputs to mean and raw variance of the code."""
+        """Network from the inputs to mean and raw variance of the code."""
         return MLP(self.n_inputs, self.hidden_sizes, self.activation, self.initialiser)
 
     @property
     def decoder(self) -> MLP:
-        """The network from a code to the raw outputs."""
+        """Network from a code to the raw outputs."""
         sizes = self.hidden_sizes[::-1]
         return MLP(self.n_latent, sizes, self.activation, self.initialiser)
 
@@ -96,14 +93,17 @@ class Autoencoder:
         }
 
     def decays(self, params: Params) -> Params:
-        """Return which parameters weight decay shrinks: weights, but not biases."""
+        """Mark the parameters that weight decay shrinks: weights, but not biases."""
         return {
             "encoder": self.encoder.decays(params["encoder"]),
             "decoder": self.decoder.decays(params["decoder"]),
         }
 
     def encode(self, params: Params, inputs: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """Return mean and variance of the code, ``(n_latent, n)``; raw zero means 1."""
+        """Return mean and variance of the code, ``(n_latent, n)``.
+
+        A raw variance of 0 means 1.
+        """
         mean, raw_variance = jnp.split(self.encoder.apply(params["encoder"], inputs), 2)
         return mean, unit_head(raw_variance)
 
@@ -121,7 +121,7 @@ class Autoencoder:
     def apply(
         self, params: Params, inputs: Any, *, n_detached: int = 0
     ) -> Reconstruction:
-        """Encode and decode; codes are posterior means, or drawn if there is noise."""
+        """Encode and decode, with posterior means as codes unless a key draws them."""
         key = None
         if isinstance(inputs, WithNoise):
             inputs, key = inputs

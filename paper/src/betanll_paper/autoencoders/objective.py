@@ -1,4 +1,4 @@
-"""The loss of a variational autoencoder, around any objective as its likelihood."""
+"""The loss of a variational autoencoder, around any objective for its decoder."""
 
 from __future__ import annotations
 
@@ -9,29 +9,33 @@ import jax
 import jax.numpy as jnp
 
 from betanll import losses
-from betanll.distributions import Distribution
 from betanll.objectives import Objective, Parameters, objective
 from betanll_paper.autoencoders.network import Reconstruction, WithNoise
 
 Array = jax.Array
 
 
+def _of_decoder(name: str) -> Any:
+    """Return a property that is the decoder's attribute or method of this name."""
+    return property(lambda self: getattr(self.decoder, name))
+
+
 @objective(None)
 class Autoencoding(Objective):
-    """Reconstruction of an image from one sampled code, plus the price of the code.
+    """Reconstruction loss from one sampled code, plus the divergence of the code.
 
-    The loss of an image is the decoder's, summed over pixels, plus the divergence of
-    the code's posterior from N(0, I). What the decoder's objective does to its own
-    loss, such as the weight of beta-NLL, does not touch the divergence.
+    The loss of an image is the decoder's loss, summed over pixels, plus the divergence
+    of the code's posterior from N(0, I). Weights inside the decoder's loss, such as
+    the powers in beta-NLL, leave the divergence alone.
 
     Parameters
     ----------
     decoder : Objective
-        Any objective; its targets are the pixels.
+        Objective whose targets are the pixels.
     averages_pixels : bool, default=False
-        Average the decoder's loss over pixels instead, as the published results for
-        moment matching do. The divergence then weighs as many times more as there are
-        pixels, and the code is likely to collapse.
+        Average the decoder's loss over pixels, as the published results for moment
+        matching do. Relative to it, the divergence then weighs ``n_pixels`` times as
+        much, and the code is likely to collapse.
     """
 
     decoder: Objective
@@ -39,45 +43,20 @@ class Autoencoding(Objective):
 
     is_stochastic = True
 
-    # All but the loss is that of the decoder, whatever its own reduction says.
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        return self.decoder.name
-
-    @property
-    def n_parameters(self) -> int:  # type: ignore[override]
-        return self.decoder.n_parameters
-
-    @property
-    def n_predictive(self) -> int:
-        return self.decoder.n_predictive
-
-    @property
-    def n_detached(self) -> int:  # type: ignore[override]
-        return self.decoder.n_detached
-
-    @property
-    def validation_score(self) -> str:  # type: ignore[override]
-        return self.decoder.validation_score
-
-    def head_sizes(self, n_targets: int) -> tuple[int, ...]:
-        return self.decoder.head_sizes(n_targets)
+    # All other attributes and methods are the decoder's.
+    name = _of_decoder("name")
+    n_parameters = _of_decoder("n_parameters")
+    n_predictive = _of_decoder("n_predictive")
+    n_detached = _of_decoder("n_detached")
+    validation_score = _of_decoder("validation_score")
+    head_sizes = _of_decoder("head_sizes")
+    nll = _of_decoder("nll")
+    mean = _of_decoder("mean")
+    predictive = _of_decoder("predictive")
+    init_state = _of_decoder("init_state")
 
     def parameters(self, raw: Any) -> Parameters:
         return self.decoder.parameters(raw.raw)
-
-    def nll(self, parameters: Parameters, target: Array) -> Array:
-        return self.decoder.nll(parameters, target)
-
-    def mean(self, parameters: Parameters) -> Array:
-        return self.decoder.mean(parameters)
-
-    def predictive(self, parameters: Parameters) -> Distribution:
-        return self.decoder.predictive(parameters)
-
-    def init_state(self, inputs: Array, n_targets: int, *, key: Array) -> Any:
-        return self.decoder.init_state(inputs, n_targets, key=key)
 
     def split_outputs(self, outputs: Reconstruction) -> Reconstruction:
         """Return the outputs of an autoencoder as they are."""
@@ -86,7 +65,7 @@ class Autoencoding(Objective):
     def predicted_parameters(
         self, forward: Callable[[Any], Any], inputs: Array
     ) -> Parameters:
-        """Return what one code of each image predicts, always with the same noise."""
+        """Return the prediction from one code of each image, with fixed noise."""
         return self.parameters(forward(WithNoise(inputs, jax.random.key(0))))
 
     def training_loss(
@@ -103,8 +82,7 @@ class Autoencoding(Objective):
         noise_key, decoder_key = jax.random.split(key)
         codes: list[Reconstruction] = []
 
-        # The decoder's objective sees images go in and raw outputs come out; the images
-        # of the batch come first, whichever others it adds.
+        # The decoder's objective may add inputs of its own, after those of the batch.
         def decode(images: Array) -> Array:
             codes.append(forward(WithNoise(images, noise_key)))
             return codes[-1].raw

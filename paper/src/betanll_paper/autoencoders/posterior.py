@@ -1,7 +1,7 @@
-"""Codes of images, and what they predict: images with a distribution for each pixel.
+"""Codes of images and the distributions that the decoder predicts from codes.
 
-Networks are evaluated in single precision, densities in double; both a few images at a
-time, so that memory does not depend on their number.
+Networks run in single precision, densities in double. Both take a few images at a
+time, so that working memory does not grow with the number of images.
 """
 
 from __future__ import annotations
@@ -20,10 +20,8 @@ from betanll.distributions import Distribution
 from betanll.objectives import Objective
 from betanll.training import padded_size
 from betanll.typing import Array
-from betanll_paper.autoencoders.images import Pixels, pixel_blocks, pixels_of
+from betanll_paper.autoencoders.images import Images, Pixels, pixel_blocks, pixels_of
 from betanll_paper.autoencoders.network import Autoencoder
-
-Images = npt.NDArray[Any]
 
 #: Pixels that are decoded at a time, over images and codes.
 _MAX_PIXELS = 2**21
@@ -37,19 +35,8 @@ class TrainedNet(NamedTuple):
     params: Any
 
 
-class Prediction(NamedTuple):
-    """Some images, their places, and what several codes of each predict.
-
-    `pixels` is ``(m, n_pixels)``, the distribution ``(m, n_codes, n_pixels)``.
-    """
-
-    places: slice
-    pixels: Pixels
-    predictive: Distribution
-
-
 class Errors(NamedTuple):
-    """Log-density and mean square error of each image."""
+    """Log-density and mean squared error of each image."""
 
     log_likelihood: Array
     square: Array
@@ -75,28 +62,29 @@ def encode(trained: TrainedNet, images: Images) -> tuple[Array, Array]:
         _encode_block(trained, block, padded_size(len(block)))
         for block in pixel_blocks(images)
     ]
-    mean, std = (np.concatenate(part) for part in zip(*parts, strict=True))
+    mean, std = map(np.concatenate, zip(*parts, strict=True))
     return mean, std
 
 
-def decode(trained: TrainedNet, codes: Array) -> Iterator[tuple[slice, Distribution]]:
-    """Yield places and predictive distributions of codes ``(n, n_latent)``."""
+def decode(trained: TrainedNet, codes: Array) -> Iterator[Distribution]:
+    """Yield predictive distributions of codes ``(n, n_latent)``, some at a time."""
     for places, size in _chunks(len(codes), trained.net.n_inputs):
-        predictive = _decode_block(trained, codes[places, None], size)
-        yield places, predictive[:, 0]
+        yield _decode_block(trained, codes[places, None], size)[:, 0]
 
 
 def predictions(
     trained: TrainedNet, images: Images, n_codes: int, random: np.random.Generator
-) -> Iterator[Prediction]:
-    """Yield what codes drawn from the posterior of each image predict."""
-    n_numbers = n_codes * trained.net.n_inputs
-    for places, size in _chunks(len(images), n_numbers):
+) -> Iterator[tuple[Pixels, Distribution]]:
+    """Yield pixels of some images, and distributions given codes from the posterior.
+
+    The pixels are ``(m, n_pixels)``, the distributions ``(m, n_codes, n_pixels)``.
+    """
+    for places, size in _chunks(len(images), n_codes * trained.net.n_inputs):
         pixels = pixels_of(images[places])
         mean, std = _encode_block(trained, pixels, size)
         noise = random.standard_normal((len(mean), n_codes, mean.shape[1]))
         codes = mean[:, None] + std[:, None] * noise
-        yield Prediction(places, pixels, _decode_block(trained, codes, size))
+        yield pixels, _decode_block(trained, codes, size)
 
 
 def mixture_moments(predictive: Distribution) -> tuple[Array, Array]:
@@ -109,21 +97,21 @@ def mixture_moments(predictive: Distribution) -> tuple[Array, Array]:
 def errors(
     trained: TrainedNet, images: Images, n_codes: int, random: np.random.Generator
 ) -> Errors:
-    """Return how well the mixture over codes predicts the images.
+    """Return how well the mixture over codes predicts each image.
 
-    The pixels of an image share a code: its density is the average over codes of the
-    product over pixels. The error is that of the mean over codes.
+    The pixels of an image share a code, so the density of an image is the mean over
+    codes of the product over pixels. The squared error is of the mean over codes.
     """
-    result = Errors(*np.empty((2, len(images))))
-    for places, pixels, predictive in predictions(trained, images, n_codes, random):
+    parts = []
+    for pixels, predictive in predictions(trained, images, n_codes, random):
         image = pixels.astype(np.float64)
         log_prob = predictive.log_prob(
             np.broadcast_to(image[:, None], predictive.shape)
         ).sum(axis=2)
-        result.log_likelihood[places] = logsumexp(log_prob, axis=1) - np.log(n_codes)
         residual = predictive.mean.mean(axis=1) - image
-        result.square[places] = (residual**2).mean(axis=1)
-    return result
+        log_likelihood = logsumexp(log_prob, axis=1) - np.log(n_codes)
+        parts.append((log_likelihood, (residual**2).mean(axis=1)))
+    return Errors(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 def _encode_block(trained: TrainedNet, pixels: Pixels, size: int) -> tuple[Array, ...]:
@@ -142,7 +130,7 @@ def _decode_block(trained: TrainedNet, codes: Array, size: int) -> Distribution:
 
 
 def _chunks(n: int, n_numbers: int) -> Iterator[tuple[slice, int]]:
-    """Yield parts of n rows, and to how many to pad them: few sizes are compiled."""
+    """Yield parts of n rows and their padded length, one length for all of them."""
     size = min(padded_size(n), max(1, _MAX_PIXELS // n_numbers))
     for first in range(0, n, size):
         yield slice(first, min(n, first + size)), size

@@ -1,7 +1,8 @@
-"""What a fitted autoencoder makes of images and codes."""
+"""The predictions of a fitted autoencoder for images and codes."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -9,32 +10,32 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from betanll.distributions import Distribution
 from betanll.objectives import Objective
 from betanll.typing import Array, Seed
-from betanll_paper.autoencoders import posterior as _posterior
-from betanll_paper.autoencoders.images import checked_images, pixels_of
+from betanll_paper.autoencoders import posterior
+from betanll_paper.autoencoders.images import Images, checked_images, pixels_of
 from betanll_paper.autoencoders.network import Autoencoder
-from betanll_paper.autoencoders.posterior import TrainedNet, mixture_moments
 
 #: From this ratio of errors on, reconstructions count as no better than one image.
 COLLAPSE_RATIO = 0.98
 
 
 class Evaluation(NamedTuple):
-    """How well images are predicted: mean log-likelihood of an image, and RMSE."""
+    """Mean log-likelihood of an image, and RMSE of a pixel."""
 
     log_likelihood: float
     rmse: float
 
 
 class Predictions:
-    """The predictions of :class:`VAE`, which learns the rest.
+    """The predictions of :class:`VAE`.
 
-    Where codes are drawn to average over, the seed is fixed unless one is given: the
-    same images always give the same numbers.
+    Methods that average over random codes have a fixed seed by default: the same images
+    always give the same numbers.
     """
 
-    # Without values here, so that an unfitted one has none of it.
+    # Only annotated: scikit-learn takes an estimator that has them for fitted.
     net_: Autoencoder
     objective_: Objective
     params_: dict[str, list[dict[str, npt.NDArray[np.float32]]]]
@@ -48,7 +49,7 @@ class Predictions:
         -------
         mean, std : array of shape (n, n_latent)
         """
-        return _posterior.encode(self._trained(), self._images(X))
+        return posterior.encode(self._trained(), self._images(X))
 
     def decode(self, codes: Any) -> tuple[Array, Array]:
         """Return the images that codes stand for.
@@ -62,17 +63,14 @@ class Predictions:
         mean, std : array of shape (n, ...)
             Mean and standard deviation of every pixel.
         """
-        trained = self._trained()
-        codes = self._codes(codes)
-        mean, std = np.empty((2, len(codes), trained.net.n_inputs))
-        for places, predictive in _posterior.decode(trained, codes):
-            mean[places], std[places] = predictive.mean, predictive.std
-        return self._shaped(mean), self._shaped(std)
+        parts = posterior.decode(self._trained(), self._codes(codes))
+        mean, std = zip(*((part.mean, part.std) for part in parts), strict=True)
+        return self._joined(mean), self._joined(std)
 
     def reconstruct(
         self, X: Any, n_samples: int = 20, random_state: Seed = 0
     ) -> tuple[Array, Array]:
-        """Return what the codes of images tell about their pixels.
+        """Return mean and standard deviation of every pixel, given the image's code.
 
         Parameters
         ----------
@@ -84,16 +82,13 @@ class Predictions:
         Returns
         -------
         mean, std : array of shape (n, ...)
-            Of the mixture over codes: the standard deviation holds the noise of the
-            pixels and what the code leaves open.
+            Moments of the mixture over codes: the standard deviation covers the noise
+            of the pixels and the spread of the code.
         """
-        trained, images = self._trained(), self._images(X)
-        mean, std = np.empty((2, len(images), trained.net.n_inputs))
-        for places, _, predictive in _posterior.predictions(
-            trained, images, _count(n_samples), np.random.default_rng(random_state)
-        ):
-            mean[places], std[places] = mixture_moments(predictive)
-        return self._shaped(mean), self._shaped(std)
+        parts = self._predictions(X, n_samples, np.random.default_rng(random_state))
+        moments = (posterior.mixture_moments(predictive) for _, predictive in parts)
+        mean, std = zip(*moments, strict=True)
+        return self._joined(mean), self._joined(std)
 
     def sample(
         self, n_samples: int = 1, *, noise: bool = False, random_state: Seed = None
@@ -114,17 +109,13 @@ class Predictions:
         trained = self._trained()
         random = np.random.default_rng(random_state)
         codes = random.standard_normal((_count(n_samples), trained.net.n_latent))
-        pixels = np.empty((len(codes), trained.net.n_inputs))
-        for places, predictive in _posterior.decode(trained, codes):
-            pixels[places] = (
-                predictive.sample(1, rng=random)[0] if noise else predictive.mean
-            )
-        return self._shaped(pixels)
+        parts = posterior.decode(trained, codes)
+        return self._joined(_drawn(predictive, noise, random) for predictive in parts)
 
     def sample_posterior(
         self, X: Any, *, noise: bool = True, random_state: Seed = None
     ) -> Array:
-        """Return one draw for each image from what its code tells about its pixels.
+        """Return one draw for each image from the posterior of its pixels.
 
         Parameters
         ----------
@@ -138,21 +129,19 @@ class Predictions:
         -------
         array of shape (n, ...)
         """
-        trained, images = self._trained(), self._images(X)
         random = np.random.default_rng(random_state)
-        pixels = np.empty((len(images), trained.net.n_inputs))
-        for places, _, predictive in _posterior.predictions(trained, images, 1, random):
-            drawn = predictive.sample(1, rng=random)[0] if noise else predictive.mean
-            pixels[places] = drawn[:, 0]
-        return self._shaped(pixels)
+        parts = self._predictions(X, 1, random)
+        return self._joined(
+            _drawn(predictive, noise, random)[:, 0] for _, predictive in parts
+        )
 
     def score_samples(
         self, X: Any, n_samples: int = 20, random_state: Seed = 0
     ) -> Array:
         """Return the log-likelihood of each image, summed over pixels.
 
-        The density of an image is averaged over codes from its posterior: the
-        log-likelihood of what can be reconstructed, no bound on that of new images.
+        The density of an image is averaged over codes from its posterior. It measures
+        reconstruction and is not a bound on the likelihood of new images.
         """
         return self._errors(X, n_samples, random_state).log_likelihood
 
@@ -163,13 +152,13 @@ class Predictions:
         return self.evaluate(X, n_samples, random_state).log_likelihood
 
     def rmse(self, X: Any, n_samples: int = 20, random_state: Seed = 0) -> float:
-        """Return the root mean square error of the reconstructed means, by pixel."""
+        """Return the root mean squared error of the reconstructed means, by pixel."""
         return self.evaluate(X, n_samples, random_state).rmse
 
     def evaluate(
         self, X: Any, n_samples: int = 20, random_state: Seed = 0
     ) -> Evaluation:
-        """Return ``log_likelihood`` and ``rmse`` in one go.
+        """Return ``log_likelihood`` and ``rmse`` from the same codes.
 
         Parameters
         ----------
@@ -186,22 +175,22 @@ class Predictions:
         return self.log_likelihood(X)
 
     def collapse_ratio(self, X: Any) -> float:
-        """Return the RMSE of reconstructions over that of the training mean image.
+        """Return RMSE of the reconstructions over RMSE of the training mean image.
 
-        A decoder that ignores the codes has about one. So may have a Student t, whose
-        location is not the mean. `is_collapsed_` is true from 0.98 on.
+        The ratio is about one for a decoder that ignores the codes. It may be one for a
+        Student t as well, whose location is not the mean.
         """
         images = self._images(X)
         residual = pixels_of(images) - self.mean_image_.reshape(1, -1)
         baseline = float(np.sqrt(np.mean(residual**2)))
-        # Images that are all the same leave nothing to be told by a code.
+        # Equal images leave nothing for a code to explain.
         return self.rmse(images) / baseline if baseline else np.inf
 
-    def _trained(self) -> TrainedNet:
+    def _trained(self) -> posterior.TrainedNet:
         check_is_fitted(self)
-        return TrainedNet(self.net_, self.objective_, self.params_)
+        return posterior.TrainedNet(self.net_, self.objective_, self.params_)
 
-    def _images(self, X: Any) -> npt.NDArray[Any]:
+    def _images(self, X: Any) -> Images:
         check_is_fitted(self)
         return checked_images(X, shape=self.image_shape_)
 
@@ -216,13 +205,24 @@ class Predictions:
             raise ValueError("codes must be finite")
         return codes
 
-    def _errors(self, X: Any, n_samples: int, random_state: Seed) -> _posterior.Errors:
+    def _predictions(
+        self, X: Any, n_samples: int, random: np.random.Generator
+    ) -> Iterable[tuple[Any, Distribution]]:
+        images = self._images(X)
+        return posterior.predictions(self._trained(), images, _count(n_samples), random)
+
+    def _errors(self, X: Any, n_samples: int, random_state: Seed) -> posterior.Errors:
         random = np.random.default_rng(random_state)
         n_codes = _count(n_samples)
-        return _posterior.errors(self._trained(), self._images(X), n_codes, random)
+        return posterior.errors(self._trained(), self._images(X), n_codes, random)
 
-    def _shaped(self, pixels: Array) -> Array:
-        return pixels.reshape(len(pixels), *self.image_shape_)
+    def _joined(self, parts: Iterable[Array]) -> Array:
+        """Return rows of pixels as images of the shape that was fitted."""
+        return np.concatenate(list(parts)).reshape(-1, *self.image_shape_)
+
+
+def _drawn(predictive: Distribution, noise: bool, random: np.random.Generator) -> Array:
+    return predictive.sample(1, rng=random)[0] if noise else predictive.mean
 
 
 def _count(n_samples: int) -> int:

@@ -5,22 +5,22 @@ from __future__ import annotations
 import dataclasses
 import math
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
+import jax
 import numpy as np
 
 from betanll.estimators import ModelError
 from betanll.estimators.stored import (
     Arrays,
     built,
-    named_layers,
+    named_arrays,
     parameters_from_json,
     parameters_to_json,
     plain,
-    restored,
     stored_array,
-    stored_layers,
     stored_objective,
+    stored_tree,
 )
 from betanll.objectives import to_json
 from betanll_paper.autoencoders.network import Autoencoder
@@ -29,77 +29,58 @@ from betanll_paper.autoencoders.predictions import COLLAPSE_RATIO
 if TYPE_CHECKING:
     from betanll_paper.autoencoders.model import VAE
 
-Model = TypeVar("Model", bound="VAE")
-
 _KIND = "VAE"
+_HISTORY = "history."
 _NUMBERS = (
-    "n_iter_",
-    "n_updates_",
-    "best_iter_",
-    "best_validation_score_",
-    "collapse_ratio_",
+    *("n_iter", "n_updates", "best_iter"),
+    *("best_validation_score", "collapse_ratio"),
 )
 
 
 def to_state(model: VAE) -> tuple[dict[str, Any], Arrays]:
     """Return configuration and arrays of a fitted model."""
+    net = model.net_
+    fields = [field.name for field in dataclasses.fields(net)]
     configuration = {
         "kind": _KIND,
         "parameters": parameters_to_json(model.get_params(deep=False)),
-        "net": {
-            field.name: plain(getattr(model.net_, field.name))
-            for field in dataclasses.fields(model.net_)
-        },
+        "net": {name: plain(getattr(net, name)) for name in fields},
         "objective": to_json(model.objective_),
         "image_shape": list(model.image_shape_),
-        **{name.rstrip("_"): plain(getattr(model, name)) for name in _NUMBERS},
+        **{name: plain(getattr(model, f"{name}_")) for name in _NUMBERS},
     }
-    arrays = {
-        **named_layers("encoder", model.params_["encoder"]),
-        **named_layers("decoder", model.params_["decoder"]),
-        "mean_image": model.mean_image_,
-        **{f"history.{name}": column for name, column in model.history_.items()},
-    }
+    arrays = {"mean_image": model.mean_image_}
+    for part, layers in model.params_.items():
+        arrays |= named_arrays(part, layers)
+    arrays |= {_HISTORY + name: column for name, column in model.history_.items()}
     return configuration, arrays
 
 
-def from_state(
-    cls: type[Model], configuration: dict[str, Any], arrays: Arrays
-) -> Model:
-    """Return the fitted model; whatever does not fit together is refused."""
-    return restored(partial(_restore, cls), configuration, arrays)
-
-
-def _restore(cls: type[Model], configuration: dict[str, Any], arrays: Arrays) -> Model:
+def restore(model: VAE, configuration: dict[str, Any], arrays: Arrays) -> VAE:
+    """Fill in an unfitted model, and take the arrays that it uses from `arrays`."""
     kind = configuration["kind"]
     if kind != _KIND:
         raise ModelError(f"the model is a {kind}, not a {_KIND}")
-    model = cls(**parameters_from_json(configuration["parameters"]))
+    model.set_params(**parameters_from_json(configuration["parameters"]))
     net = built(Autoencoder, configuration["net"])
     objective = stored_objective(configuration["objective"])
     shape = tuple(int(size) for size in configuration["image_shape"])
     if min(shape, default=0) < 1 or math.prod(shape) != net.n_inputs:
         raise ModelError(f"images of shape {shape} do not have {net.n_inputs} pixels")
-    n_outputs = objective.n_predictive * net.n_inputs
     model.net_, model.objective_, model.image_shape_ = net, objective, shape
+    head_sizes = (objective.n_predictive * net.n_inputs,)
+    template = jax.eval_shape(partial(net.init, head_sizes), key=jax.random.key(0))
     model.params_ = {
-        "encoder": stored_layers(
-            arrays, "encoder", (net.n_inputs, *net.hidden_sizes, 2 * net.n_latent)
-        ),
-        "decoder": stored_layers(
-            arrays, "decoder", (net.n_latent, *net.hidden_sizes[::-1], n_outputs)
-        ),
+        part: stored_tree(arrays, part, template[part])
+        for part in ("encoder", "decoder")
     }
     model.mean_image_ = stored_array(arrays, "mean_image", shape, np.float64)
     for name in _NUMBERS:
-        number = configuration[name.rstrip("_")]
+        number = configuration[name]
         if not isinstance(number, int | float):
-            raise ModelError(f"{name.rstrip('_')} must be a number, got {number!r}")
-        setattr(model, name, number)
+            raise ModelError(f"{name} must be a number, got {number!r}")
+        setattr(model, f"{name}_", number)
     model.is_collapsed_ = model.collapse_ratio_ >= COLLAPSE_RATIO
-    model.history_ = {
-        name.removeprefix("history."): arrays.pop(name)
-        for name in list(arrays)
-        if name.startswith("history.")
-    }
+    columns = [name for name in arrays if name.startswith(_HISTORY)]
+    model.history_ = {name.removeprefix(_HISTORY): arrays.pop(name) for name in columns}
     return model

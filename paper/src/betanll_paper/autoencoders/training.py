@@ -1,45 +1,42 @@
-"""From images to a trained network."""
+"""From parameters and images to a trained network."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils import check_random_state
 
+from betanll import objectives
+from betanll.objectives import BetaNLL, Objective
 from betanll.training import Data, DivergedError, FitResult, fit, optimizer
 from betanll_paper.autoencoders.images import (
+    Images,
+    Places,
     checked_images,
     pixel_blocks,
     warn_if_large,
 )
+from betanll_paper.autoencoders.network import Autoencoder
 from betanll_paper.autoencoders.objective import Autoencoding
-from betanll_paper.autoencoders.parameters import (
-    check_parameters,
-    decoder_objective,
-    net_of,
-)
 
 if TYPE_CHECKING:
     from betanll_paper.autoencoders.model import VAE
 
-#: Validation images that tell whether the code is used.
+#: Validation images from which the collapse of the code is judged.
 N_HELD_OUT = 1000
-
-
-Images = npt.NDArray[Any]
-Places = npt.NDArray[np.integer]
+_COUNTS = ("n_latent", "batch_size", "max_iter", "n_iter_no_change", "validate_every")
 
 
 def train(model: VAE, X: Any, validation: Any) -> Images:
-    """Fit the model to images, and return some images for validation."""
-    check_parameters(model)
+    """Fit the model to images, and return some validation images."""
+    _check_parameters(model)
     images = checked_images(X)
     shape = images.shape[1:]
-    net = net_of(model, int(np.prod(shape)))
+    net = _network(model, int(np.prod(shape)))
     objective = decoder_objective(model)
     warn_if_large(images)
     random = check_random_state(model.random_state)
@@ -82,21 +79,66 @@ def train(model: VAE, X: Any, validation: Any) -> Images:
     return others[places[:N_HELD_OUT]]
 
 
+def decoder_objective(model: VAE) -> Objective:
+    """Return the objective of the pixels; only ``"beta-nll"`` reads beta."""
+    if model.objective != BetaNLL.name:
+        return objectives.get(model.objective)
+    beta: Any = model.beta
+    return BetaNLL(tuple(beta) if isinstance(beta, list) else beta)
+
+
+def _check_parameters(model: VAE) -> None:
+    """Raise a ``ValueError`` that names the first parameter with an unusable value."""
+    for name in _COUNTS:
+        value = getattr(model, name)
+        if not (_is_integer(value) and 1 <= value < 2**31):
+            raise ValueError(f"{name} must be an integer of at least 1, got {value!r}")
+    for name, limit, wanted in (
+        ("learning_rate_init", float("inf"), "be positive"),
+        ("validation_fraction", 1, "lie between 0 and 1"),
+    ):
+        value = getattr(model, name)
+        is_number = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+        if not (is_number and 0 < value < limit):
+            raise ValueError(f"{name} must {wanted}, got {value!r}")
+    if model.reduction not in ("sum", "mean"):
+        raise ValueError(f'reduction must be "sum" or "mean", got {model.reduction!r}')
+
+
+def _network(model: VAE, n_pixels: int) -> Autoencoder:
+    sizes: Any = model.hidden_layer_sizes
+    sizes = (sizes,) if _is_integer(sizes) else sizes
+    is_sequence = isinstance(sizes, Sequence | np.ndarray)
+    if not is_sequence or not all(_is_integer(size) and size > 0 for size in sizes):
+        raise ValueError(
+            "hidden_layer_sizes must hold positive integers, "
+            f"got {model.hidden_layer_sizes!r}"
+        )
+    return Autoencoder(
+        n_inputs=n_pixels,
+        n_latent=int(model.n_latent),
+        hidden_sizes=tuple(int(size) for size in sizes),
+        activation=model.activation,
+    )
+
+
+def _is_integer(value: object) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool | np.bool_)
+
+
 def _packed(train: tuple[Images, Places], held_out: tuple[Images, Places]) -> Data:
-    """Lay out the images for the compiled loop; each is its own target."""
-    n_pixels = int(np.prod(train[0].shape[1:]))
+    """Lay out the images for the compiled loop; each image is its own target."""
 
     def blocks() -> Iterator[Any]:
         for images, places in (train, held_out):
             for pixels in pixel_blocks(images, places):
-                n = len(pixels)
-                yield pixels, pixels[:, :0], np.ones((n, 1), np.float32)
+                yield pixels, pixels[:, :0], np.ones((len(pixels), 1), np.float32)
 
     return Data.from_blocks(
         blocks(),
         n_train=len(train[1]),
         n_validation=len(held_out[1]),
-        n_inputs=n_pixels,
+        n_inputs=int(np.prod(train[0].shape[1:])),
         n_targets=0,
     )
 
@@ -104,8 +146,8 @@ def _packed(train: tuple[Images, Places], held_out: tuple[Images, Places]) -> Da
 def _keep(model: VAE, result: FitResult) -> None:
     """Store what training found, with NumPy arrays as parameters."""
     params = jax.tree.map(np.asarray, result.params)
-    # Outputs that only the loss needed, such as the weights of a mixture prior, may be
-    # many times as large as the rest of the network.
+    # Outputs for the loss alone, such as the weights of a mixture prior, may be many
+    # times as large as the rest of the network.
     n_used = model.objective_.n_predictive * model.net_.n_inputs
     params["decoder"][-1] = {
         part: array[:n_used].copy() for part, array in params["decoder"][-1].items()
