@@ -62,7 +62,7 @@ def test_image_is_normalised_channel_by_channel():
     assert depth.tolist() == [[[0.5, 0.0, 2.0]]]
 
 
-def test_tensors_share_no_memory_with_the_pair():
+def test_tensors_are_copies():
     pair = coded(3, 4)
     for array in pair:
         array.flags.writeable = False
@@ -82,7 +82,7 @@ def test_tensors_share_no_memory_with_the_pair():
         Pair(np.zeros((4, 5, 3), np.uint8), np.ones((1, 4, 5), np.float32)),
     ],
 )
-def test_image_and_depth_must_fit(pair):
+def test_image_and_depth_of_different_sizes_are_refused(pair):
     with pytest.raises(ValueError, match="must be bytes of shape"):
         to_tensors(pair)
     with pytest.raises(ValueError, match="my image must be bytes of shape"):
@@ -92,7 +92,7 @@ def test_image_and_depth_must_fit(pair):
 # Border
 
 
-def test_border_is_left_43_top_45_right_608_bottom_472():
+def test_border_crop_is_left_43_top_45_right_608_bottom_472():
     assert BORDER_CROP == (43, 45, 608, 472)
     image, depth = remove_border(coded(480, 640), "an image")
     assert image.shape == (427, 565, 3)
@@ -109,7 +109,7 @@ def test_image_without_border_is_kept(nyu_pairs):
     ] * 7
 
 
-def test_image_of_another_size_is_named(nyu_pairs):
+def test_border_of_another_size_is_refused_by_name(nyu_pairs):
     with pytest.raises(ValueError, match="has 160 x 120 pixels") as caught:
         remove_border(nyu_pairs[7], nyu_pairs.name(7))
     assert str(caught.value).startswith("bookstore_0001d_crop/rgb_00001.jpg has")
@@ -227,7 +227,7 @@ def test_angles_are_uniform_between_the_bounds(degrees):
     assert angles.min() < -0.8 * degrees
 
 
-def test_rotation_invents_no_depth_and_keeps_missing_ones(nyu_pairs):
+def test_rotation_interpolates_no_depth_and_keeps_gaps(nyu_pairs):
     pair = nyu_pairs[0]
     known = np.unique(remove_border(pair, "").depth)
     assert known[0] == 0
@@ -240,7 +240,7 @@ def test_rotation_invents_no_depth_and_keeps_missing_ones(nyu_pairs):
 
 
 @pytest.mark.parametrize("degrees", [-20.0, 2.5, 10.0, 45.0])
-def test_what_comes_in_from_outside_has_no_depth(degrees):
+def test_pixels_rotated_in_from_outside_have_no_depth(degrees):
     image, depth = _rotated(uniform(200, 201, 201), degrees)
     # Two squares that share their middle overlap in 2 / (1 + sin + cos) of one.
     angle = np.radians(abs(degrees))
@@ -339,7 +339,7 @@ def test_image_smaller_than_the_crop_is_named():
 
 
 @pytest.mark.parametrize("settings", [{"crop_size": (0, 5)}, {"max_degrees": -1.0}])
-def test_bad_settings_raise(settings):
+def test_bad_augmentation_settings_are_refused(settings):
     (name,) = settings
     with pytest.raises(ValueError, match=f"{name} must"):
         Augmentation(**settings)

@@ -37,7 +37,7 @@ def speckled(height, width):
     return Pair(image, rng.uniform(1, 9, (height, width)).astype(np.float32))
 
 
-def test_key_decides_the_bits():
+def test_bits_depend_on_the_key_alone():
     pairs = Given(speckled(50, 60), speckled(50, 60))
     first = AugmentedImages(pairs, SMALL, seed=4)
     second = AugmentedImages(pairs, SMALL, seed=4)
@@ -55,7 +55,7 @@ def test_key_decides_the_bits():
     assert not torch.equal(other_seed[0, 0][1], expected[0][1])
 
 
-def test_generator_is_that_of_seed_epoch_and_index():
+def test_generator_is_seeded_by_seed_epoch_and_index():
     pair = speckled(50, 60)
     data = AugmentedImages(Given(pair, pair), SMALL, seed=7)
     expected = SMALL(pair, np.random.default_rng([7, 3, 1]))

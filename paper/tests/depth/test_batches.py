@@ -16,14 +16,14 @@ def test_an_epoch_takes_every_image_once():
     assert sorted(keys) == [(0, index) for index in range(12)]
 
 
-def test_images_left_over_wait_for_the_next_epoch():
+def test_leftover_images_are_skipped_in_their_epoch():
     order = BatchOrder(n_images=11, batch_size=4, n_parts=1, seed=3)
     assert order.updates_per_epoch == 2
     epochs = [{epoch for epoch, _ in order.parts(update)[0]} for update in range(4)]
     assert epochs == [{0}, {0}, {1}, {1}]
 
 
-def test_epochs_and_seeds_have_orders_of_their_own():
+def test_order_depends_on_epoch_and_seed():
     order = BatchOrder(n_images=12, batch_size=12, n_parts=1, seed=3)
     other = BatchOrder(n_images=12, batch_size=12, n_parts=1, seed=4)
     indices = [
@@ -44,7 +44,7 @@ def test_processes_share_the_parts_of_one_order(size):
         assert together == order.parts(update)
 
 
-def test_how_many_parts_there_are_does_not_change_the_batch():
+def test_number_of_parts_does_not_change_the_batch():
     whole = BatchOrder(n_images=16, batch_size=8, n_parts=1, seed=0).parts(5)[0]
     parts = BatchOrder(n_images=16, batch_size=8, n_parts=4, seed=0).parts(5)
     assert [key for part in parts for key in part] == whole
@@ -57,7 +57,7 @@ def test_how_many_parts_there_are_does_not_change_the_batch():
         ({"batch_size": 8, "n_parts": 3}, "batch_size must be a multiple of 3"),
     ],
 )
-def test_batches_that_cannot_be_are_refused(settings, message):
+def test_impossible_batch_sizes_are_refused(settings, message):
     with pytest.raises(ValueError, match=message):
         BatchOrder(n_images=16, seed=0, **settings)
 
@@ -67,7 +67,7 @@ class ScanError(ValueError):
 
 
 @pytest.mark.parametrize("kind", [ValueError, ScanError])
-def test_an_error_of_a_loading_process_keeps_its_words(kind):
+def test_error_of_a_loading_process_keeps_its_message(kind):
     message = "scan 17: it is broken\nask the laboratory: there is a copy"
 
     def loaded():

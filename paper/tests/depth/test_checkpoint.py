@@ -5,12 +5,12 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from betanll_paper.depth.checkpoint import (  # noqa: E402
+    TrainingLog,
     load_checkpoint,
     load_weights,
     save_checkpoint,
     save_weights,
 )
-from betanll_paper.depth.log import TrainingLog  # noqa: E402
 
 
 def network(width=3):
@@ -20,7 +20,7 @@ def network(width=3):
     )
 
 
-def test_a_checkpoint_comes_back(tmp_path):
+def test_checkpoint_round_trip(tmp_path):
     path = tmp_path / "checkpoint.pt"
     save_checkpoint(path, {"network": network().state_dict(), "best": {"rel": 0.5}})
     state = load_checkpoint(path)
@@ -37,7 +37,9 @@ def test_a_checkpoint_cut_short_is_refused_by_name(tmp_path, share, width):
     save_checkpoint(path, {"network": network(width).state_dict()})
     content = path.read_bytes()
     path.write_bytes(content[: int(share * len(content))])
-    with pytest.raises(ValueError, match=r"checkpoint\.pt is not a whole checkpoint"):
+    with pytest.raises(
+        ValueError, match=r"checkpoint\.pt is not a complete checkpoint"
+    ):
         load_checkpoint(path)
 
 
@@ -49,7 +51,7 @@ class Harmful:
 def test_loading_a_checkpoint_executes_nothing(tmp_path, capsys):
     path = tmp_path / "checkpoint.pt"
     torch.save({"version": 1, "harm": Harmful()}, path)
-    with pytest.raises(ValueError, match="is not a whole checkpoint"):
+    with pytest.raises(ValueError, match="is not a complete checkpoint"):
         load_checkpoint(path)
     assert capsys.readouterr().out == ""
 
@@ -61,7 +63,7 @@ def test_a_checkpoint_of_another_version_is_refused(tmp_path):
         load_checkpoint(path)
 
 
-def test_weights_come_back(tmp_path):
+def test_weights_round_trip(tmp_path):
     saved, loaded = network(), network()
     with torch.no_grad():
         saved[0].weight.add_(1.0)
@@ -80,9 +82,7 @@ def test_weights_come_back(tmp_path):
         (torch.nn.Sequential(*network(), torch.nn.PReLU()), r"which has no 2\.weight"),
     ],
 )
-def test_weights_that_do_not_fit_are_refused_and_change_nothing(
-    tmp_path, other, message
-):
+def test_misfit_weights_are_refused_and_change_nothing(tmp_path, other, message):
     path = tmp_path / "best.safetensors"
     save_weights(path, other)
     target = network()
@@ -100,11 +100,11 @@ def test_weights_cut_short_or_absent_are_refused_by_name(tmp_path):
         load_weights(path, network())
     save_weights(path, network())
     path.write_bytes(path.read_bytes()[:-5])
-    with pytest.raises(ValueError, match=r"best\.safetensors is not a whole"):
+    with pytest.raises(ValueError, match=r"best\.safetensors is not a complete"):
         load_weights(path, network())
 
 
-def test_a_log_goes_on_after_the_checkpoint(tmp_path):
+def test_resumed_log_continues_after_the_checkpoint(tmp_path):
     log = TrainingLog(tmp_path / "log.csv", ["update", "loss"])
     log.start(0)
     for update in (1, 2, 3):
@@ -118,5 +118,5 @@ def test_a_log_goes_on_after_the_checkpoint(tmp_path):
 
 def test_a_foreign_log_is_refused(tmp_path):
     (tmp_path / "log.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(ValueError, match=r"log\.csv is not the log of such"):
+    with pytest.raises(ValueError, match=r"log\.csv is not the log of a depth"):
         TrainingLog(tmp_path / "log.csv", ["update", "loss"]).start(0)

@@ -72,7 +72,7 @@ def tiny_network(**options):
     return DepthNet(config, **options)
 
 
-def test_images_are_taken_to_the_device_of_the_network():
+def test_images_move_to_the_device_of_the_network():
     # The device without memory stands in for a graphics card.
     network = tiny_network().to("meta")
     mean, variance = predict(network, torch.zeros(1, 3, 64, 64))
@@ -123,7 +123,7 @@ def test_scores_of_a_common_factor(factor, deltas):
     assert math.isnan(scores.log_likelihood)
 
 
-def test_ratio_of_exactly_the_limit_does_not_count():
+def test_ratio_equal_to_the_limit_is_outside():
     assert image_scores([1.25], None, [1.0], [True]).delta1 == 0
     assert image_scores([1.0], None, [1.25], [True]).delta1 == 0
 
@@ -135,13 +135,13 @@ def test_scores_are_in_double_precision():
     assert scores.rmse == pytest.approx(difference[0, 0].item(), rel=1e-12)
 
 
-def test_prediction_that_is_not_finite_is_scored_as_such():
+def test_nonfinite_predictions_give_nonfinite_scores():
     scores = image_scores([math.nan, 1.0], [1.0, 1.0], [1.0, 1.0], [True, True])
     assert math.isnan(scores.rel)
     assert math.isnan(scores.log_likelihood)
 
 
-def test_scores_that_cannot_be_are_refused():
+def test_invalid_score_arguments_are_refused():
     one = np.ones((2, 3))
     with pytest.raises(ValueError, match=r"one shape, got \(2, 3\), \(3, 2\)"):
         image_scores(one, None, one.T, one > 0)
@@ -209,7 +209,7 @@ def test_predicted_depth_is_clipped(last, expected):
     assert (mean == torch.tensor(expected)).all()
 
 
-def test_network_is_left_in_its_mode():
+def test_network_keeps_its_mode():
     network = tiny_network().train()
     frozen = network.encoder.embeddings.eval()
     image = torch.randn(2, 3, 32, 32)
@@ -244,7 +244,7 @@ def test_images_are_normalised_and_scored_one_by_one():
     assert evaluate(ReadsRed(1.1, variance=0.25), pairs, [1], crop=False) == scores[1:]
 
 
-def test_depths_count_between_a_millimetre_and_ten_metres():
+def test_depths_between_a_millimetre_and_ten_metres_are_scored():
     depth = depths(12, 16)
     image = RedIsDepth(depth)[0].image
     depth[0, :4] = [0, 0.001, 10, 12]
@@ -267,7 +267,7 @@ def test_depths_count_between_a_millimetre_and_ten_metres():
         *((470, 600, True), (471, 600, False), (470, 601, False)),
     ],
 )
-def test_pixels_inside_of_the_crop_count(row, column, counts):
+def test_pixels_inside_the_crop_are_scored(row, column, counts):
     depth = np.full((480, 640), 2.0)
     assert depth[EIGEN_CROP].shape == (426, 560)
     pair = RedIsDepth(depth)[0]
@@ -282,7 +282,7 @@ def test_pixels_inside_of_the_crop_count(row, column, counts):
     assert scores.rmse == pytest.approx(expected, abs=1e-5)
 
 
-def test_indices_are_gone_through_as_images_are_scored():
+def test_indices_are_consumed_while_images_are_scored():
     network = ReadsRed()
     seen = []
 
@@ -318,7 +318,7 @@ def test_image_that_cannot_be_cropped_is_named():
         evaluate(ReadsRed(), pairs)
 
 
-def test_image_without_a_depth_is_named():
+def test_image_without_depth_is_named():
     pairs = RedIsDepth(depths(4, 6), np.zeros((4, 6)))
     with pytest.raises(
         ValueError, match=r"image 1 of kitchen-1 has no pixel .* no depth"

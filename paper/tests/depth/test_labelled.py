@@ -122,7 +122,7 @@ def test_the_white_frame_of_a_whole_image_is_black(tmp_path):
     assert (depth == 1).all()
 
 
-def test_what_is_no_depth_counts_as_missing(path, arrays):
+def test_invalid_depths_are_missing(path, arrays):
     with h5py.File(path, "r+") as file:
         file["rawDepths"][0, 0, :3] = [np.nan, np.inf, -1]
     expected = arrays[2][0].copy()
@@ -130,7 +130,7 @@ def test_what_is_no_depth_counts_as_missing(path, arrays):
     np.testing.assert_array_equal(LabelledPairs(path)[0].depth, expected)
 
 
-def test_split_of_doubles_is_read_too(path, tmp_path):
+def test_split_of_doubles_is_read(path, tmp_path):
     savemat(tmp_path / "own.mat", {"testNdxs": [2.0, 1.0]})
     pairs = LabelledPairs(path, split=tmp_path / "own.mat")
     assert [pairs.name(i)[:7] for i in range(2)] == ["image 2", "image 1"]
@@ -146,7 +146,7 @@ def test_pickled_pairs_read_the_same(path, arrays):
     np.testing.assert_array_equal(copy[3].image, arrays[0][3])
 
 
-def test_no_file_stays_open_for_another_process_to_inherit(path):
+def test_no_file_stays_open(path):
     pairs = LabelledPairs(path)
     pairs[0]
     # HDF5 does not open for writing what is open for reading.
@@ -157,7 +157,7 @@ def test_no_file_stays_open_for_another_process_to_inherit(path):
 
 @pytest.mark.cluster
 @pytest.mark.filterwarnings("ignore:.*fork.*")
-def test_loader_processes_read_what_the_first_one_reads(path, arrays):
+def test_loader_processes_read_the_same_pairs(path, arrays):
     pairs = LabelledPairs(path)
     pairs[0]
     loader = DataLoader(
@@ -209,7 +209,7 @@ def test_missing_array_is_named(path, name):
     assert message_of(lambda: LabelledPairs(path)) == f"{path} has no array {name!r}"
 
 
-def test_depths_that_are_not_asked_for_may_be_missing(path):
+def test_unused_depths_may_be_missing(path):
     with h5py.File(path, "r+") as file:
         del file["depths"]
     assert len(LabelledPairs(path)) == N
@@ -229,7 +229,7 @@ def test_depths_that_are_not_asked_for_may_be_missing(path):
         ("scenes", np.zeros((1, N + 1), np.uint64)),
     ],
 )
-def test_arrays_that_do_not_fit_are_named(path, name, value):
+def test_arrays_of_other_layouts_are_named(path, name, value):
     with h5py.File(path, "r+") as file:
         del file[name]
         file[name] = value
@@ -246,7 +246,7 @@ def test_file_without_images_is_named(path):
     assert message_of(lambda: LabelledPairs(path)) == f"{path} has no images"
 
 
-def test_scene_without_a_name_is_told_by_its_number(path):
+def test_scene_without_a_name_is_named_by_number(path):
     with h5py.File(path, "r+") as file:
         file["scenes"][0, 2] = h5py.Reference()
     message = message_of(lambda: LabelledPairs(path))
@@ -258,7 +258,7 @@ def test_scene_without_a_name_is_told_by_its_number(path):
     assert message == f"scene 1 in {path} is not a reference to a name"
 
 
-def test_image_without_a_valid_pixel_is_told_by_its_number(path):
+def test_image_without_valid_pixels_is_named_by_number(path):
     with h5py.File(path, "r+") as file:
         file["rawDepths"][3] = 0
     pairs = LabelledPairs(path)
@@ -309,7 +309,7 @@ def test_unknown_part_raises(path, split):
         LabelledPairs(path, split=split, part="val")
 
 
-def test_missing_h5py_is_asked_for(path, monkeypatch):
+def test_missing_h5py_says_how_to_install_it(path, monkeypatch):
     monkeypatch.setitem(sys.modules, "h5py", None)
     with pytest.raises(
         ImportError, match=r'needs h5py: pip install "betanll-paper\[depth'

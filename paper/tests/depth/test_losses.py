@@ -159,7 +159,7 @@ def test_perfect_prediction_has_no_scale_invariant_loss_and_no_gradient():
 
 
 @every_loss
-def test_pixels_without_depth_change_nothing(loss):
+def test_pixels_without_depth_do_not_change_the_loss(loss):
     mean, variance, depth = examples()
     value = loss(mean, variance, depth)
     missing = depth == 0
@@ -172,7 +172,7 @@ def test_pixels_without_depth_change_nothing(loss):
 
 
 @pixelwise
-def test_every_valid_pixel_of_the_batch_counts_the_same(loss):
+def test_every_valid_pixel_of_the_batch_has_equal_weight(loss):
     mean, variance, depth = examples()
     depth[0, :, 1:] = 0
     whole = loss(mean, variance, depth)
@@ -219,14 +219,14 @@ def test_half_precision_is_computed_in_single(loss):
 
 
 @pytest.mark.parametrize("name", ["mse", "l1", "scale-invariant"])
-def test_losses_of_the_mean_need_no_variance(name):
+def test_losses_of_the_mean_ignore_the_variance(name):
     mean, variance, depth = examples()
     loss = DepthLoss(name)
     assert not loss.has_variance
     assert loss(mean, None, depth) == loss(mean, variance, depth)
 
 
-def test_losses_say_what_they_are():
+def test_losses_describe_themselves():
     assert [loss.has_variance for loss in ALL.values()] == 2 * [True] + 3 * [False]
     assert [loss.is_pixelwise for loss in ALL.values()] == 4 * [True] + [False]
     assert "'beta-nll', beta=0.5" in repr(ALL["beta-nll"])

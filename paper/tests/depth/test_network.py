@@ -206,7 +206,7 @@ def test_gradients_reach_every_parameter(network):
         assert parameter.grad.abs().max() > 0, name
 
 
-def test_the_image_gets_through_a_new_encoder():
+def test_new_encoder_passes_the_image_on():
     # That of transformers shrinks it by a factor of 10^-34.
     network = DepthNet()
     stages = [*network.encoder.encoder.blocks, network.encoder.encoder.top_activation]
@@ -245,12 +245,12 @@ def test_running_statistics_are_averages_over_batches(network):
 
 
 @pytest.mark.parametrize("shape", [(3, 64, 64), (1, 3, 31, 64), (1, 3, 64, 16)])
-def test_images_the_network_cannot_take_are_refused(network, shape):
+def test_images_of_wrong_shape_are_refused(network, shape):
     with pytest.raises(ValueError, match=r"sides of at least 32, got \("):
         network(torch.zeros(shape))
 
 
-def test_encoders_that_do_not_fit_together_are_refused(tiny):
+def test_inconsistent_encoders_are_refused(tiny):
     with pytest.raises(ValueError, match="hidden_dim of the encoder must be 128"):
         DepthNet(tiny(hidden_dim=2560))
     with pytest.raises(ValueError, match="strides of the encoder"):

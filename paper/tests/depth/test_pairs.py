@@ -1,8 +1,11 @@
-"""Selections of pairs, and parts without a common scene."""
+"""Selections of pairs, and parts without a common scene, also of NYU Depth V2."""
 
 import numpy as np
 import pytest
 
+pytest.importorskip("PIL")
+
+from betanll_paper.depth.nyu import load_nyu
 from betanll_paper.depth.pairs import InMemory, Pair, Pairs, Selection, split_by_scene
 
 
@@ -45,7 +48,7 @@ def test_pairs_in_memory_are_made_once():
     assert made == [7, 3]
 
 
-def test_a_name_leads_to_the_pair():
+def test_names_pass_through_selections():
     pairs = Numbered(30)
     assert pairs.name(25) == "image 25 of scene-2"
     chosen = InMemory(Selection(Selection(pairs, [4, 25]), [1]))
@@ -67,7 +70,7 @@ def test_seeds_choose_different_scenes():
     assert len(chosen) > 1
 
 
-def test_the_second_part_is_never_empty_and_never_all():
+def test_second_part_is_neither_empty_nor_everything():
     for fraction in (0.0, 1.0):
         first, second = split_by_scene(Numbered(20), fraction, seed=0)
         assert len(first) == len(second) == 10
@@ -76,3 +79,21 @@ def test_the_second_part_is_never_empty_and_never_all():
 def test_one_scene_cannot_be_split():
     with pytest.raises(ValueError, match="10 training images show 1"):
         split_by_scene(Numbered(10), 0.1, seed=0)
+
+
+def scenes_of(pairs):
+    return {pairs.scene(index) for index in range(len(pairs))}
+
+
+def test_a_scene_of_nyu_is_held_out(nyu_dir):
+    training, validation, test = load_nyu(nyu_dir)
+    assert len(training) + len(validation) == 5
+    assert not scenes_of(training) & scenes_of(validation)
+    assert scenes_of(test) == {"living_room"}
+
+
+def test_number_of_nyu_validation_images_can_be_limited(nyu_dir):
+    usual, few = load_nyu(nyu_dir), load_nyu(nyu_dir, max_validation=1)
+    assert len(usual.validation) > 1
+    assert len(few.validation) == 1
+    assert len(few.training) == len(usual.training)

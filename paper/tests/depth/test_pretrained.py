@@ -66,7 +66,7 @@ def test_weights_of_a_folder_are_loaded_in_silence(trained, folder, kind, capfd)
 
 # Padding for sides that are odd in some block, which those of 64 x 96 are not.
 @pytest.mark.parametrize("odd", [[], [1, 3]], ids=["even", "odd"])
-def test_weights_are_used_as_transformers_does(trained, folder, odd):
+def test_encoder_gives_the_features_of_transformers(trained, folder, odd):
     change_config(folder, depthwise_padding=odd)
     network = DepthNet.pretrained(folder)
     norms = [
@@ -184,14 +184,14 @@ def test_weights_that_do_not_fit_are_refused(folder, damage, error, reason, capf
 
 
 @pytest.mark.usefixtures("no_network")
-def test_a_folder_that_is_not_there_is_refused(tmp_path):
+def test_missing_folder_is_refused(tmp_path):
     with pytest.raises(FileNotFoundError, match="weights: there is no such folder"):
         DepthNet.pretrained(tmp_path / "weights")
     with pytest.raises(OSError, match="Hugging Face hub"):
         DepthNet.pretrained(str(tmp_path / "weights"))
 
 
-def test_a_hub_that_is_not_reached_is_one_sentence(monkeypatch):
+def test_unreachable_hub_gives_one_sentence(monkeypatch):
     def fail(*args, **kwargs):
         raise OSError("We couldn't connect.\nCheck your connection.")
 

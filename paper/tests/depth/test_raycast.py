@@ -149,7 +149,7 @@ def test_nearest_of_two_boxes_is_seen_whatever_their_order():
         assert depth[48, 84] == pytest.approx(2.9)
 
 
-def test_rays_parallel_to_faces_are_no_special_case():
+def test_rays_parallel_to_faces_need_no_special_case():
     # With an odd number of pixels the middle ray is parallel to four of the faces.
     size = (97, 129)
     through = render(straight(size), ROOM, box((3, 2, 1.5), (0.5, 0.3, 0.3)))

@@ -13,7 +13,7 @@ from betanll_paper.depth.rooms.raycast import (
     is_shaded,
     render,
 )
-from betanll_paper.depth.rooms.scenes import SyntheticScenes
+from betanll_paper.depth.rooms.scenes import SyntheticScenes, make_rooms
 from betanll_paper.depth.rooms.sensor import sensor_noise
 
 pytestmark = pytest.mark.torch
@@ -119,7 +119,7 @@ def test_larger_images_show_the_same_view(size):
 
 
 @pytest.mark.parametrize("size", [(480, 640), (240, 640), (480, 100)])
-def test_no_image_shows_more_than_those_of_nyu(size):
+def test_no_field_of_view_is_wider_than_nyu(size):
     assert camera_at((1, 1, 1), yaw=0.0, size=size).focal == pytest.approx(518.86)
 
 
@@ -172,7 +172,7 @@ def test_camera_stands_on_the_free_spot_of_a_room_that_is_full(scenes):
     assert render(camera, room.extent, full).depth.min() > 0.3
 
 
-def test_room_without_furniture_is_a_scene_too(monkeypatch):
+def test_room_without_furniture_is_a_scene(monkeypatch):
     monkeypatch.setattr(_scenes, "_find_place", lambda *_, **__: None)
     scenes = SyntheticScenes(1)
     room, camera, _ = scenes._visit(0)
@@ -186,6 +186,13 @@ def test_indices_are_those_of_a_sequence(scenes, pairs):
     for index in (60, -61):
         with pytest.raises(IndexError, match=f"no pair {index} among 60"):
             scenes[index]
+
+
+def test_training_validation_and_test_rooms_differ():
+    parts = make_rooms(3, 2)
+    assert [len(pairs) for pairs in parts] == [12, 8, 8]
+    names = [{pairs.scene(i) for i in range(len(pairs))} for pairs in parts]
+    assert len(set.union(*names)) == 3 + 2 + 2
 
 
 def test_parts_have_no_scene_in_common(scenes):
@@ -213,7 +220,7 @@ def test_bad_arguments_are_refused(arguments, message):
         SyntheticScenes(**{"n_scenes": 3, **arguments})
 
 
-def test_looking_only_where_a_box_may_be_seen_loses_nothing(monkeypatch, scenes):
+def test_windows_around_boxes_lose_nothing(monkeypatch, scenes):
     room, camera, _ = scenes._visit(7)
     light = room.lights[0].position
     culled = render(camera, room.extent, room.boxes)

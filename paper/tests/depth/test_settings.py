@@ -39,7 +39,7 @@ def test_the_rate_rises_for_thirty_percent_and_falls_to_a_2500th():
     assert momenta[299] == min(momenta) == pytest.approx(0.85)
 
 
-def test_one_maximum_makes_the_rates_of_all_groups_equal():
+def test_all_groups_of_parameters_have_one_rate():
     rates, _ = course(10, groups=2)
     assert all(first == second for first, second in rates)
 
@@ -64,6 +64,6 @@ def test_weight_decay_is_decoupled():
         ({"precision": "float8"}, "precision must be one of float32"),
     ],
 )
-def test_settings_that_cannot_be_are_refused(settings, message):
+def test_impossible_settings_are_refused(settings, message):
     with pytest.raises(ValueError, match=message):
         TrainingSettings(**settings)

@@ -93,7 +93,7 @@ class KilledAt(DepthLoss):
 
 
 @pytest.mark.parametrize("call", [2, 4, 5, 11])
-def test_a_killed_training_goes_on_to_the_same_bits(
+def test_killed_run_resumes_to_the_same_bits(
     tmp_path, bright_is_far, call, network, train
 ):
     undisturbed = network()
@@ -153,7 +153,7 @@ def test_a_killed_process_loses_nothing_but_time(tmp_path, monkeypatch):
         assert (folder / name).read_bytes() == (whole / name).read_bytes()
 
 
-def test_a_finished_training_is_not_repeated(tmp_path, bright_is_far, network, train):
+def test_finished_run_is_not_repeated(tmp_path, bright_is_far, network, train):
     first, second = network(), network(seed=5)
     result = train(first, tmp_path, bright_is_far)
     assert train(second, tmp_path, bright_is_far, loss=None) == result

@@ -12,9 +12,7 @@ from PIL import Image  # noqa: E402
 from betanll_paper.depth import Augmentation, BTSPairs, DepthLoss, Pair, Pairs  # noqa: E402
 
 
-def test_a_loss_that_is_not_finite_stops_the_training(
-    tmp_path, bright_is_far, network, train
-):
+def test_nonfinite_loss_stops_the_run(tmp_path, bright_is_far, network, train):
     net = network()
     with torch.no_grad():
         net.mean.bias.fill_(math.nan)
@@ -37,7 +35,7 @@ def test_a_loss_that_is_not_finite_stops_the_training(
         ),
     ],
 )
-def test_a_checkpoint_of_another_training_is_refused(
+def test_checkpoint_of_another_run_is_refused(
     tmp_path, bright_is_far, changes, message, network, train
 ):
     train(network(), tmp_path, bright_is_far)
@@ -92,7 +90,7 @@ class OneOfAnotherSize(Pairs):
         return f"kitchen {index}"
 
 
-def test_sizes_that_differ_are_told(tmp_path, bright_is_far, network, train):
+def test_images_of_different_sizes_are_named(tmp_path, bright_is_far, network, train):
     with pytest.raises(ValueError, match="batch must have one size, got 24 x 14 and 2"):
         train(
             network(),
@@ -116,7 +114,7 @@ def test_validation_images_that_cannot_be_cropped_are_refused_at_once(
     assert not list(tmp_path.iterdir())
 
 
-def test_no_images_are_refused(tmp_path, bright_is_far, network, train):
+def test_empty_pairs_are_refused(tmp_path, bright_is_far, network, train):
     with pytest.raises(ValueError, match="there are no training images"):
         train(network(), tmp_path, lambda n, seed=0: bright_is_far(0 if n == 24 else n))
     with pytest.raises(ValueError, match="there are no validation images"):

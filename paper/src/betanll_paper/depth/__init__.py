@@ -1,8 +1,8 @@
 """Depth of every pixel of an image, with its uncertainty.
 
 An encoder-decoder network on EfficientNet, trained with the losses of
-:mod:`betanll.torch` on NYU Depth V2, on rooms made up by a program, or on your own
-pairs of image and depth::
+:mod:`betanll.torch` on NYU Depth V2, on synthetic rooms, or on your own pairs of image
+and depth::
 
     rooms = make_rooms(n_scenes=200, n_others=20)
     network, loss = DepthNet(), DepthLoss("beta-nll", beta=0.5)
@@ -10,7 +10,7 @@ pairs of image and depth::
     image, depth = to_tensors(rooms.test[0])
     mean, variance = predict(network, image[None])
 
-The names load on first use: pages of stored results need neither PyTorch nor
+The names load on first use, so that pages of stored results need neither PyTorch nor
 transformers.
 """
 
@@ -25,9 +25,7 @@ if TYPE_CHECKING:
         AugmentedImages,
         to_tensors,
     )
-    from betanll_paper.depth.bts import BTSPairs
     from betanll_paper.depth.checkpoint import load_weights
-    from betanll_paper.depth.data import DepthData, load_nyu, make_rooms
     from betanll_paper.depth.evaluation import (
         DepthScores,
         evaluate,
@@ -42,47 +40,18 @@ if TYPE_CHECKING:
         efficientnet_b5,
         small_efficientnet,
     )
+    from betanll_paper.depth.nyu import BTSPairs, load_nyu
     from betanll_paper.depth.pairs import (
+        DepthData,
         InMemory,
         Pair,
         Pairs,
         Selection,
         split_by_scene,
     )
-    from betanll_paper.depth.rooms.scenes import SyntheticScenes
+    from betanll_paper.depth.rooms.scenes import SyntheticScenes, make_rooms
     from betanll_paper.depth.settings import TrainingSettings
     from betanll_paper.depth.training import TrainingResult, train_depth
-
-#: Modules by the names that they have.
-_HOMES = {
-    "Augmentation": "augmentation",
-    "AugmentedImages": "augmentation",
-    "BTSPairs": "bts",
-    "DepthData": "data",
-    "DepthLoss": "losses",
-    "DepthNet": "network",
-    "DepthScores": "evaluation",
-    "InMemory": "pairs",
-    "LabelledPairs": "labelled",
-    "Pair": "pairs",
-    "Pairs": "pairs",
-    "Selection": "pairs",
-    "SyntheticScenes": "rooms.scenes",
-    "TrainingResult": "training",
-    "TrainingSettings": "settings",
-    "efficientnet_b5": "network",
-    "evaluate": "evaluation",
-    "image_scores": "evaluation",
-    "load_nyu": "data",
-    "load_weights": "checkpoint",
-    "make_rooms": "data",
-    "mean_scores": "evaluation",
-    "predict": "evaluation",
-    "small_efficientnet": "network",
-    "split_by_scene": "pairs",
-    "to_tensors": "augmentation",
-    "train_depth": "training",
-}
 
 __all__ = [
     "Augmentation",
@@ -115,8 +84,15 @@ __all__ = [
 ]
 
 
+#: Modules that have these names.
+_MODULES = (
+    *("augmentation", "checkpoint", "evaluation", "labelled", "losses", "network"),
+    *("nyu", "pairs", "rooms.scenes", "settings", "training"),
+)
+
+
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     importlib.import_module("betanll.torch")  # says what to install
     try:
@@ -129,4 +105,5 @@ def __getattr__(name: str) -> Any:
             "betanll_paper.depth needs transformers and pillow: "
             'pip install "betanll-paper[depth]"'
         ) from None
-    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    modules = (importlib.import_module(f"{__name__}.{module}") for module in _MODULES)
+    return next(vars(module)[name] for module in modules if name in vars(module))

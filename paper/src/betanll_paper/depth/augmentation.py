@@ -1,4 +1,4 @@
-"""From pairs to the tensors a network is trained on, changed at random."""
+"""From pairs to tensors, with random changes for training."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch.utils.data import Dataset
 
 from betanll_paper.depth.pairs import Pair, Pairs
 
-#: Left, top, right and bottom of what lies within the border of a 640 x 480 image.
+#: Left, top, right and bottom of the part of a 640 x 480 image inside its border.
 BORDER_CROP = (43, 45, 608, 472)
 
 _CAMERA_SIZE = (640, 480)
@@ -33,22 +33,22 @@ _Values = npt.NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Augmentation:
-    """The random changes that training pairs go through (Bhat et al. 2021).
+    """Random changes of training pairs (Bhat et al. 2021).
 
-    In this order: the border is removed (:func:`remove_border`), image and depth are
-    rotated, cropped at a random place and, half of the time, mirrored; half of the time
-    the gamma, the brightness and the three colours of the image change. At last the
-    image is normalised as in :func:`to_tensors`.
+    It removes the border (:func:`remove_border`), then rotates, crops at a random place
+    and, half of the time, mirrors image and depth. Half of the time it also changes
+    gamma, brightness and the three colours of the image. Finally it normalises the
+    image as :func:`to_tensors` does.
 
-    A depth is never mixed from others. What rotation brings in from outside is black
-    and has no depth.
+    Depths are never interpolated. Pixels rotated in from outside are black and have no
+    depth.
 
     Parameters
     ----------
     crop_size : tuple of int, default=(416, 544)
         Height and width.
     max_degrees : float, default=2.5
-        Angles are uniform between this to either side.
+        Largest angle of rotation, to either side.
     remove_border : bool, default=True
 
     Examples
@@ -76,17 +76,7 @@ class Augmentation:
     ) -> tuple[Tensor, Tensor]:
         """Return a changed image ``(3, h, w)`` and its depth ``(1, h, w)``.
 
-        Parameters
-        ----------
-        pair : Pair
-        rng : numpy.random.Generator
-        name : str, default="the image"
-            What to call the image in an error.
-
-        Raises
-        ------
-        ValueError
-            If the size of the image does not allow the crops.
+        A ``ValueError`` with the name of the image says that it is too small to crop.
         """
         _check(pair, name)
         if self.remove_border:
@@ -111,17 +101,10 @@ class Augmentation:
 
 
 class AugmentedImages(Dataset[tuple[Tensor, Tensor]]):
-    """Tensors of pairs, each by its epoch and its index.
+    """Tensors of pairs by epoch and index, perhaps augmented.
 
-    The random changes of an image depend on the seed, the epoch and the index alone:
-    not on the images before it, nor on the process that makes it.
-
-    Parameters
-    ----------
-    pairs : Pairs
-    augmentation : Augmentation or None
-        None for the images as they are.
-    seed : int
+    The changes depend on seed, epoch and index alone, not on the images before or on
+    the process that makes them.
     """
 
     def __init__(
@@ -146,19 +129,9 @@ class AugmentedImages(Dataset[tuple[Tensor, Tensor]]):
 def to_tensors(pair: Pair, name: str = "the image") -> tuple[Tensor, Tensor]:
     """Return the image ``(3, h, w)``, normalised, and the depth ``(1, h, w)``.
 
-    The colours, between 0 and 1, lose the means of ImageNet and are divided by its
-    standard deviations. Both tensors are new, of single precision.
-
-    Parameters
-    ----------
-    pair : Pair
-    name : str, default="the image"
-        What to call the image in an error.
-
-    Raises
-    ------
-    ValueError
-        If image and depth are not those of one picture.
+    Colours are scaled to [0, 1] and standardised by ImageNet's means and standard
+    deviations. Both tensors are copies in single precision. A ``ValueError`` with the
+    name of the image says that image and depth do not fit together.
 
     Examples
     --------
@@ -176,27 +149,16 @@ def to_tensors(pair: Pair, name: str = "the image") -> tuple[Tensor, Tensor]:
 def remove_border(pair: Pair, name: str) -> Pair:
     """Return the part of a pair in which image and depth overlap.
 
-    NYU Depth V2 has a white frame about its images, which are 640 x 480. A pair that
-    has the size of the part already, 565 x 427, is returned as it is.
-
-    Parameters
-    ----------
-    pair : Pair
-    name : str
-        What to call the image in an error.
-
-    Raises
-    ------
-    ValueError
-        If the image has another size.
+    Images of NYU Depth V2, 640 x 480, have a white frame. A pair of 565 x 427, the size
+    of the part, is returned as it is; other sizes raise a ``ValueError``.
     """
     rows, columns = pair.depth.shape
     if (columns, rows) == _CROPPED_SIZE:
         return pair
     if (columns, rows) != _CAMERA_SIZE:
         raise ValueError(
-            f"{name} has {columns} x {rows} pixels, but the border is known of 640 x "
-            "480 alone"
+            f"{name} has {columns} x {rows} pixels, but the border is known "
+            "for 640 x 480 alone"
         )
     return _cropped(pair, *BORDER_CROP)
 
@@ -216,9 +178,9 @@ def _cropped(pair: Pair, left: int, top: int, right: int, bottom: int) -> Pair:
 
 
 def _rotated(pair: Pair, degrees: float) -> Pair:
-    """Return image and depth turned about their centre, at unchanged size."""
+    """Return image and depth rotated about their centre, with unchanged size."""
     image = Image.fromarray(pair.image).rotate(degrees, Image.Resampling.BILINEAR)
-    # Interpolation would invent depths, at edges and next to missing ones.
+    # Interpolation would invent depths, at edges and beside missing pixels.
     depth = Image.fromarray(np.asarray(pair.depth, np.float32)).rotate(
         degrees, Image.Resampling.NEAREST
     )
@@ -242,5 +204,5 @@ def _normalised(image: _Values) -> Tensor:
 
 
 def _depth_tensor(depth: npt.NDArray[np.float32]) -> Tensor:
-    # A copy, as PyTorch refuses the strides of a mirrored array.
+    # A copy: PyTorch refuses the negative strides of a mirrored array.
     return torch.from_numpy(np.array(depth[None], np.float32, order="C"))

@@ -1,4 +1,4 @@
-"""Which images an update of the training takes, and their tensors."""
+"""The images of each update, and their tensors."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
+from torch.utils.data import DataLoader, Dataset
 
-#: Epoch and index of an image: what the randomness of its augmentation depends on.
+#: Epoch and index of an image, which determine its random augmentation.
 Key = tuple[int, int]
-#: Images and depths that go through the network together.
+#: Images and depths that pass through the network together.
 Part = tuple[Tensor, Tensor]
 
 
 @dataclass(frozen=True)
 class BatchOrder:
-    """The images of every update, in parts that go through the network one by one.
+    """The images of every update, in parts that pass through the network one by one.
 
-    The order follows from the seed and the epoch alone, so that a training can go on at
-    any update, and does not depend on how many processes share it: part ``k`` has the
-    same images whichever of them takes it.
+    The order depends on seed and epoch alone, so a run can resume at any update. The
+    number of processes does not matter: part ``k`` has the same images in each of them.
 
     Parameters
     ----------
     n_images : int
     batch_size : int
-        Images of an update, at most `n_images`; those left over at the end of an epoch
-        wait for the next.
+        Images of an update, at most `n_images`. Images left over at the end of an
+        epoch are skipped in this epoch.
     n_parts : int
         Divides `batch_size`.
     seed : int
@@ -88,11 +88,29 @@ class BatchOrder:
 
 @lru_cache(maxsize=1)
 def _permutation(seed: int, epoch: int, n: int) -> npt.NDArray[np.int64]:
-    """Return an order, kept for the next update of the epoch."""
+    """Return the order of an epoch, cached for its next update."""
     return np.random.default_rng([seed, epoch]).permutation(n)
 
 
-def stacked(pairs: list[Part]) -> Part:
+def loaded_parts(
+    images: Dataset[Part], keys: list[list[Key]], device: torch.device, n_loaders: int
+) -> Iterator[Part]:
+    """Yield the images and depths of each list of keys, on a device."""
+    loader: Iterable[Part] = DataLoader(
+        images,
+        batch_sampler=keys,
+        num_workers=n_loaders,
+        collate_fn=_stacked,
+        # A fork would inherit locks of this process's threads, and JAX warns of it.
+        multiprocessing_context="spawn" if n_loaders else None,
+        pin_memory=device.type == "cuda",
+    )
+    for image, depth in with_plain_errors(loader) if n_loaders else loader:
+        image = image.to(device, memory_format=torch.channels_last)
+        yield image, depth.to(device)
+
+
+def _stacked(pairs: list[Part]) -> Part:
     """Return images and depths of one size as two tensors."""
     images, depths = zip(*pairs, strict=True)
     sizes = sorted({tuple(depth.shape[1:]) for depth in depths})
@@ -106,7 +124,7 @@ def stacked(pairs: list[Part]) -> Part:
 
 
 def with_plain_errors(parts: Iterable[Part]) -> Iterator[Part]:
-    """Take the traceback of a loading process out of the message of its error."""
+    """Remove the traceback of a loading process from the message of its error."""
     try:
         yield from parts
     except ValueError as error:

@@ -1,7 +1,10 @@
-"""States of a training on disk, from which it goes on after a kill."""
+"""Files of a training run: checkpoint, best weights, and a log of its updates."""
 
 from __future__ import annotations
 
+import csv
+import io
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +13,9 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import nn
 
-from betanll.files import write_synced, written_atomically
+from betanll.files import write_files, written_atomically
 
-#: Raised when what a checkpoint holds changes.
+#: Raised when the contents of a checkpoint change.
 VERSION = 2
 
 
@@ -23,19 +26,19 @@ def save_checkpoint(path: Path, state: dict[str, Any]) -> None:
 
 
 def load_checkpoint(path: Path) -> dict[str, Any]:
-    """Read what :func:`save_checkpoint` wrote, without running anything in it.
+    """Read a file of :func:`save_checkpoint` without executing anything in it.
 
     Raises
     ------
     ValueError
-        If the file is cut short, or something else than a checkpoint.
+        If the file is cut short or not a checkpoint.
     """
     with path.open("rb") as file:
         try:
             state = torch.load(file, map_location="cpu", weights_only=True)
-        # PyTorch raises whatever it stumbles over, an OSError without a name included.
+        # PyTorch raises almost anything, an OSError without a file name included.
         except Exception as error:
-            message = f"{path} is not a whole checkpoint of a training"
+            message = f"{path} is not a complete checkpoint"
             raise ValueError(message) from error
     if not isinstance(state, dict) or state.get("version") != VERSION:
         raise ValueError(f"{path} is not a checkpoint that this version can read")
@@ -48,24 +51,23 @@ def save_weights(path: Path, network: nn.Module) -> None:
         name: tensor.detach().contiguous().cpu()
         for name, tensor in network.state_dict().items()
     }
-    with written_atomically(path) as temporary:
-        write_synced(temporary, save(tensors))
+    write_files(path.parent, {path.name: save(tensors)})
 
 
 def load_weights(path: str | Path, network: nn.Module) -> None:
-    """Give a network the parameters and buffers in a file.
+    """Load parameters and buffers of a network from a file.
 
     Parameters
     ----------
     path : path
-        As written by a training: ``best.safetensors``.
+        ``best.safetensors`` of a training run.
     network : torch.nn.Module
         Left as it was if the weights do not fit.
 
     Raises
     ------
     ValueError
-        If the file is cut short, or of another network.
+        If the file is cut short, or its weights are of another network.
     """
     path = Path(path)
     if not path.is_file():
@@ -73,12 +75,12 @@ def load_weights(path: str | Path, network: nn.Module) -> None:
     try:
         tensors = load_file(path)
     except SafetensorError as error:
-        raise ValueError(f"{path} is not a whole safetensors file") from error
-    fit_state(network, tensors, path)
+        raise ValueError(f"{path} is not a complete safetensors file") from error
+    load_state(network, tensors, path)
 
 
-def fit_state(network: nn.Module, tensors: dict[str, Any], path: Path) -> None:
-    """Give a network its state, or say in what the two differ."""
+def load_state(network: nn.Module, tensors: dict[str, Any], path: Path) -> None:
+    """Load a network's state, or name the first tensor that does not fit."""
     own = network.state_dict()
     for name in sorted(own.keys() | tensors.keys()):
         if name not in tensors:
@@ -92,3 +94,34 @@ def fit_state(network: nn.Module, tensors: dict[str, Any], path: Path) -> None:
                 f"the network's {shapes[1]}"
             )
     network.load_state_dict(tensors)
+
+
+class TrainingLog:
+    """A CSV file with a line for each update; the first column is its number."""
+
+    def __init__(self, path: Path, columns: Sequence[str]) -> None:
+        self.path = path
+        self.columns = list(columns)
+
+    def start(self, n_updates: int) -> None:
+        """Begin the file, or keep its first updates: a resumed run repeats the rest."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(self.columns)
+        writer.writerows(line for line in self._lines() if int(line[0]) <= n_updates)
+        write_files(self.path.parent, {self.path.name: text.getvalue().encode()})
+
+    def add(self, values: dict[str, Any]) -> None:
+        """Append a line; missing values stay empty."""
+        with self.path.open("a", newline="", encoding="utf-8") as file:
+            csv.DictWriter(file, self.columns, lineterminator="\n").writerow(values)
+
+    def _lines(self) -> list[list[str]]:
+        if not self.path.is_file():
+            return []
+        with self.path.open(newline="", encoding="utf-8") as file:
+            lines = list(csv.reader(file))
+        if lines and lines[0] != self.columns:
+            raise ValueError(f"{self.path} is not the log of a depth training run")
+        # A kill may have cut the last line short.
+        return [line for line in lines[1:] if len(line) == len(self.columns)]

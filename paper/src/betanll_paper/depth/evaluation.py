@@ -1,4 +1,4 @@
-"""How good predicted depths are, by the protocol of Eigen et al. (2014)."""
+"""Scores of predicted depths, by the protocol of Eigen et al. (2014)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from betanll_paper.depth.losses import resize
 from betanll_paper.depth.network import MAX_DEPTH, MIN_DEPTH
 from betanll_paper.depth.pairs import Pair, Pairs
 
-#: Rows and columns of a 480 x 640 image that count.
+#: Rows and columns of a 480 x 640 image that are scored.
 EIGEN_CROP = (slice(45, 471), slice(41, 601))
 
 _CROPPABLE = (480, 640)
@@ -32,16 +32,15 @@ class DepthScores(NamedTuple):
     Parameters
     ----------
     delta1, delta2, delta3 : float
-        Share of the pixels whose depth is wrong by a factor below 1.25, 1.25² and
-        1.25³.
+        Share of the pixels with an error by a factor below 1.25, 1.25² and 1.25³.
     rel : float
-        Mean error relative to the true depth.
+        Mean absolute error relative to the true depth.
     rmse : float
-        Root of the mean squared error, in metres.
+        Root mean squared error, in metres.
     log10 : float
-        Mean error of the logarithm to base 10.
+        Mean absolute error of the decimal logarithm.
     log_likelihood : float
-        Mean log-density of a pixel, NaN without a variance.
+        Mean log-density of a pixel; NaN without a variance.
     """
 
     delta1: float
@@ -67,12 +66,7 @@ def image_scores(
         Predicted and true depth, positive.
     variance : array or tensor of the same shape, or None
     valid : array or tensor of bool, of the same shape
-        The pixels that count.
-
-    Raises
-    ------
-    ValueError
-        If no pixel does.
+        The pixels to score, at least one.
 
     Examples
     --------
@@ -84,7 +78,7 @@ def image_scores(
     """
     mask = _array(valid).astype(bool)
     predicted, true = _array(mean), _array(depth)
-    # A variance of NaN gives the score of none.
+    # A variance of NaN gives a log-likelihood of NaN.
     spread = np.full_like(true, np.nan) if variance is None else _array(variance)
     shapes = {each.shape for each in (predicted, spread, true, mask)}
     if len(shapes) > 1:
@@ -93,9 +87,9 @@ def image_scores(
             + ", ".join(map(str, sorted(shapes)))
         )
     if not mask.any():
-        raise ValueError("an image needs a valid pixel to be scored, got none")
+        raise ValueError("an image needs a valid pixel for its scores, got none")
     predicted, spread, true = predicted[mask], spread[mask], true[mask]
-    # A network that diverged shows in the scores, not as warnings.
+    # The scores show that a network diverged; warnings would add nothing.
     with np.errstate(all="ignore"):
         ratio = np.maximum(true / predicted, predicted / true)
         error = np.abs(true - predicted)
@@ -112,25 +106,22 @@ def image_scores(
 def predict(network: nn.Module, image: Tensor) -> tuple[Tensor, Tensor | None]:
     """Return mean and variance of the depth at the resolution of the images.
 
-    Both are averages of what the network makes of an image and of its mirror image,
-    mirrored back. The variance does not count how much the two means differ.
+    Both are averages over an image and its mirror image. The variance does not include
+    the difference of the two means.
 
     Parameters
     ----------
     network : torch.nn.Module
-        From images to mean and variance or None, in any resolution.
+        Maps images to mean and variance or None, at any resolution. It predicts in
+        evaluation mode and keeps its mode.
     image : tensor of shape (batch, 3, height, width)
-        It is taken to the device of the network.
+        On any device.
 
     Returns
     -------
     mean : tensor of shape (batch, 1, height, width)
         Between 0.001 and 10 metres.
     variance : tensor of the same shape, or None
-
-    Notes
-    -----
-    The network predicts in evaluation mode and is left in the mode it was in.
     """
     device = next((each.device for each in network.parameters()), image.device)
     image = image.to(device)
@@ -152,24 +143,23 @@ def evaluate(
 ) -> list[DepthScores]:
     """Return the scores of each image.
 
-    Pixels count whose depth lies between 0.001 and 10 metres, and with `crop` inside of
-    :data:`EIGEN_CROP`.
+    It scores pixels with a depth between 0.001 and 10 metres.
 
     Parameters
     ----------
     network : torch.nn.Module
-        See :func:`predict`.
+        As in :func:`predict`.
     pairs : Pairs
     indices : iterable of int, optional
-        Of the images; all by default. It is gone through as images are scored, so that
-        a progress bar can be wrapped around it.
+        Indices of the images, all by default. It is consumed while images are scored,
+        so it may be a progress bar.
     crop : bool, default=True
-        Images must then have 640 x 480 pixels.
+        Score pixels inside :data:`EIGEN_CROP` alone, of images of 640 x 480 pixels.
 
     Raises
     ------
     ValueError
-        If an image has another size or no pixel that counts.
+        If an image has another size or no pixel to score.
     """
     scores = []
     for index in range(len(pairs)) if indices is None else indices:
@@ -183,7 +173,7 @@ def evaluate(
 
 
 def mean_scores(scores: Iterable[DepthScores]) -> DepthScores:
-    """Return the means over images, also of the root mean squared error.
+    """Return the mean of each score over images, of the RMSE too.
 
     Examples
     --------
@@ -193,25 +183,19 @@ def mean_scores(scores: Iterable[DepthScores]) -> DepthScores:
     """
     columns = list(zip(*scores, strict=True))
     if not columns:
-        raise ValueError("scores must be those of at least one image, got none")
+        raise ValueError("at least one image must be scored, got none")
     return DepthScores(*(math.fsum(each) / len(each) for each in columns))
 
 
 def scored_pixels(pair: Pair, name: str, *, crop: bool) -> npt.NDArray[np.bool_]:
-    """Return which pixels of an image count, at least one.
-
-    Raises
-    ------
-    ValueError
-        As in :func:`evaluate`, with the name of the image.
-    """
+    """Mark the pixels that :func:`evaluate` scores, or raise its ``ValueError``."""
     depth = pair.depth
     valid = (depth > MIN_DEPTH) & (depth < MAX_DEPTH)
     if crop:
         if depth.shape != _CROPPABLE:
             raise ValueError(
                 f"{name} has {' x '.join(map(str, depth.shape[::-1]))} pixels, but the "
-                "Eigen crop is that of 640 x 480"
+                "Eigen crop needs 640 x 480"
             )
         inside = np.zeros_like(valid)
         inside[EIGEN_CROP] = True
@@ -238,7 +222,7 @@ def _array(values: npt.ArrayLike | Tensor) -> npt.NDArray[np.float64]:
 
 @contextmanager
 def _evaluation_mode(network: nn.Module) -> Iterator[None]:
-    # Of each part, as some may be frozen in evaluation mode during training.
+    # Each module has its own mode: some may be frozen in evaluation mode.
     modes = {module: module.training for module in network.modules()}
     network.eval()
     try:

@@ -16,7 +16,7 @@ from betanll_paper.datasets import DataError
 from betanll_paper.depth.pairs import Pair, Pairs
 
 _SPLIT_VARIABLES = {"train": "trainNdxs", "test": "testNdxs"}
-#: Rows and columns of a 480 x 640 image that the camera has seen.
+#: Rows and columns of a 480 x 640 image inside its white frame.
 _SEEN = (slice(7, 474), slice(7, 632))
 
 
@@ -24,24 +24,24 @@ class LabelledPairs(Pairs):
     """The labelled part of NYU Depth V2, from its MATLAB file.
 
     The white frame of an image is made black, as in the files that Lee et al. (2019)
-    extract. The file is opened anew for each pair, so that the processes of a data
-    loader do not share it.
+    extract. Each access opens the file anew, so that the processes of a data loader do
+    not share it.
 
     Parameters
     ----------
     path : str or Path
         ``nyu_depth_v2_labeled.mat``.
     split : str or Path, optional
-        ``splits.mat``, the official split. Without it there are all pairs.
+        ``splits.mat``, the official split; without it all pairs are taken.
     part : {"test", "train"}, default="test"
-        The part of `split` to take; of no effect without it.
+        The part of `split` to take.
     raw : bool, default=True
-        Whether to take the depths as measured, and not those that were filled in.
+        Take the measured depths instead of the filled-in depths.
 
     Raises
     ------
     DataError
-        If a file is missing, damaged or of another layout; when a pair is read, if no
+        If a file is missing, damaged or of another layout. On access to a pair: if no
         pixel has a depth.
 
     References
@@ -75,12 +75,14 @@ class LabelledPairs(Pairs):
         self._depths = "rawDepths" if raw else "depths"
         with _opened(self.path) as file:
             n_images = _checked_length(self.path, file, self._depths)
-            self._positions: Sequence[int] = (
-                range(n_images)
-                if split is None
-                else _positions_of_part(Path(split), part, n_images)
-            )
-            self._scenes = _scene_names(self.path, file, self._positions)
+            self._positions: Sequence[int] = range(n_images)
+            if split is not None:
+                self._positions = _positions_of_part(Path(split), part, n_images)
+            references = file["scenes"][()].ravel()
+            self._scenes = [
+                _scene_name(self.path, file, references, position)
+                for position in self._positions
+            ]
 
     def __len__(self) -> int:
         return len(self._positions)
@@ -89,7 +91,7 @@ class LabelledPairs(Pairs):
         position = self._positions[index]
         with _opened(self.path) as file:
             # MATLAB stores columns first, hence the reversed axes.
-            image = file["images"][position].transpose(2, 1, 0)
+            image = np.ascontiguousarray(file["images"][position].transpose(2, 1, 0))
             depth = file[self._depths][position].transpose(1, 0)
         is_measured = np.isfinite(depth) & (depth > 0)
         if not is_measured.any():
@@ -97,10 +99,12 @@ class LabelledPairs(Pairs):
                 f"{self._depths} of image {position + 1} in {self.path} has no valid "
                 "pixel"
             )
-        return Pair(
-            _with_black_frame(image),
-            np.where(is_measured, depth, 0).astype(np.float32, order="C"),
-        )
+        if image.shape[:2] == (480, 640):
+            framed = np.zeros_like(image)
+            framed[_SEEN] = image[_SEEN]
+            image = framed
+        depth = np.where(is_measured, depth, 0).astype(np.float32, order="C")
+        return Pair(image, depth)
 
     def scene(self, index: int) -> str:
         return self._scenes[index]
@@ -110,17 +114,9 @@ class LabelledPairs(Pairs):
         return f"image {self._positions[index] + 1} of {self.path.name}"
 
 
-def _with_black_frame(image: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
-    if image.shape[:2] != (480, 640):
-        return np.ascontiguousarray(image)
-    framed = np.zeros(image.shape, image.dtype)
-    framed[_SEEN] = image[_SEEN]
-    return framed
-
-
 @contextmanager
 def _opened(path: Path) -> Iterator[Any]:
-    """Yield the open file and turn the errors of h5py into sentences."""
+    """Yield the open file, with one sentence for each error of h5py."""
     try:
         h5py = import_module("h5py")
     except ImportError:
@@ -129,8 +125,7 @@ def _opened(path: Path) -> Iterator[Any]:
             'pip install "betanll-paper[depth]"'
         ) from None
     try:
-        # For an error of the system in its own words.
-        path.open("rb").close()
+        path.open("rb").close()  # names errors of the system better than h5py
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}") from None
     if not h5py.is_hdf5(path):
@@ -144,47 +139,42 @@ def _opened(path: Path) -> Iterator[Any]:
 
 
 def _checked_length(path: Path, file: Any, depths: str) -> int:
-    """Return the number of images, if the file has the layout that is expected."""
+    """Return the number of images in a file of the expected layout."""
     for name in ("images", depths, "scenes"):
         if not hasattr(file.get(name), "shape"):
             raise DataError(f"{path} has no array {name!r}")
-    images, depth = file["images"], file[depths]
+    images, depth, n_scenes = file["images"], file[depths], file["scenes"].size
     if images.ndim != 4 or images.shape[1] != 3 or images.dtype != np.uint8:
         raise DataError(
             f"images in {path} must be bytes of shape (n, 3, width, height), got "
             f"{images.dtype} of shape {images.shape}"
         )
-    n_images, _, width, height = images.shape
+    n_images, _, *size = images.shape
     if n_images == 0:
         raise DataError(f"{path} has no images")
-    if depth.shape != (n_images, width, height) or depth.dtype.kind != "f":
+    if depth.shape != (n_images, *size) or depth.dtype.kind != "f":
         raise DataError(
-            f"{depths} in {path} must be numbers of shape "
-            f"{(n_images, width, height)}, as the images are, got {depth.dtype} of "
-            f"shape {depth.shape}"
+            f"{depths} in {path} must be numbers of shape {(n_images, *size)}, as the "
+            f"images are, got {depth.dtype} of shape {depth.shape}"
         )
-    if file["scenes"].size != n_images:
+    if n_scenes != n_images:
         raise DataError(
             f"scenes in {path} must have one name for each of the {n_images} images, "
-            f"got {file['scenes'].size}"
+            f"got {n_scenes}"
         )
     return int(n_images)
 
 
-def _scene_names(path: Path, file: Any, positions: Sequence[int]) -> list[str]:
-    references = file["scenes"][()].ravel()
-    names = []
-    for position in positions:
-        try:
-            letters = file[references[position]][()]
-            if letters.dtype != np.uint16:
-                raise TypeError
-            names.append(letters.astype("<u2").tobytes().decode("utf-16-le"))
-        except (AttributeError, KeyError, TypeError, ValueError):
-            raise DataError(
-                f"scene {position + 1} in {path} is not a reference to a name"
-            ) from None
-    return names
+def _scene_name(path: Path, file: Any, references: Any, position: int) -> str:
+    try:
+        letters = file[references[position]][()]
+        if letters.dtype != np.uint16:
+            raise TypeError
+        return str(letters.astype("<u2").tobytes().decode("utf-16-le"))
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise DataError(
+            f"scene {position + 1} in {path} is not a reference to a name"
+        ) from None
 
 
 def _positions_of_part(path: Path, part: str, n_images: int) -> list[int]:
@@ -192,26 +182,21 @@ def _positions_of_part(path: Path, part: str, n_images: int) -> list[int]:
     try:
         with path.open("rb") as file:
             content = loadmat(file, variable_names=[variable])
-    # Of a damaged file loadmat raises whatever its parser stumbles over.
+    # The parser of loadmat raises almost anything for a damaged file.
     except Exception as error:
-        of_system = error.strerror if isinstance(error, OSError) else None
-        reason = of_system or "it is damaged or not a MATLAB 5 file"
+        reason = getattr(error, "strerror", None)
+        reason = reason or "it is damaged or not a MATLAB 5 file"
         raise DataError(f"the split {path} cannot be read: {reason}") from None
     if variable not in content:
         raise DataError(f"the split {path} has no {variable}")
     numbers: npt.NDArray[Any] = np.asarray(content[variable]).ravel()
     if numbers.size == 0:
         raise DataError(f"{variable} of the split {path} is empty")
-    if not _are_numbers_up_to(n_images, numbers):
+    if numbers.dtype.kind not in "iuf" or not np.all(
+        (numbers >= 1) & (numbers <= n_images) & (numbers % 1 == 0)
+    ):
         raise DataError(
             f"{variable} of the split {path} must hold numbers of images, from 1 to "
             f"{n_images}"
         )
     return [int(number) - 1 for number in numbers]
-
-
-def _are_numbers_up_to(largest: int, numbers: npt.NDArray[Any]) -> bool:
-    if numbers.dtype.kind not in "iuf":
-        return False
-    in_range = (numbers >= 1) & (numbers <= largest) & (numbers % 1 == 0)
-    return bool(in_range.all())

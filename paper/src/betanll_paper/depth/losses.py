@@ -1,4 +1,4 @@
-"""What a depth network can be trained on: the losses of Table S4 of the paper."""
+"""The training losses of depth networks, from Table S4 of the paper."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from betanll.losses import check_exponent
 from betanll.torch import BetaNLLLoss, at_least_float32
 from betanll_paper.depth.network import MIN_DEPTH, MIN_VARIANCE
 
-#: Names of the losses, with whether they need a variance.
+#: Losses by name, and whether they need a variance.
 LOSSES = {
     "beta-nll": True,
     "nll": True,
@@ -18,13 +18,13 @@ LOSSES = {
     "scale-invariant": False,
 }
 
-#: Weight of the mean error of the scale beside its spread, and of both in the loss.
+#: Weights in the scale-invariant loss: of the squared mean, and of the whole.
 _MEAN_WEIGHT = 0.15
 _SCALE = 10.0
 
 
 def valid_pixels(depth: Tensor) -> Tensor:
-    """Return which pixels have a measured depth.
+    """Mark the pixels that have a measured depth.
 
     Examples
     --------
@@ -47,22 +47,22 @@ class DepthLoss(nn.Module):
     scale-invariant    :math:`10 \sqrt{\mathrm{Var}(g) + 0.15\, \mathrm{mean}(g)^2}`
     =================  =============================================================
 
-    with the error r in metres and :math:`g = \log\mu - \log d`, whose sample variance
-    and mean are those of all valid pixels of the batch.
+    Here r is the error in metres and :math:`g = \log\mu - \log d`; its sample variance
+    and mean are over all valid pixels of the batch.
 
     Parameters
     ----------
     name : {"beta-nll", "nll", "mse", "l1", "scale-invariant"}
     beta : float, optional
-        Of ``"beta-nll"``, and needed there.
+        Required for ``"beta-nll"``, and refused for other losses.
 
     Attributes
     ----------
     has_variance : bool
         Whether the network must predict a variance.
     is_pixelwise : bool
-        Whether the loss is a mean over pixels, so that those of two batches can be
-        averaged into that of both.
+        Whether the loss is a mean over pixels. Then the losses of two batches can be
+        averaged, weighted by their numbers of valid pixels.
 
     Examples
     --------
@@ -102,16 +102,11 @@ class DepthLoss(nn.Module):
         Parameters
         ----------
         mean : tensor of shape (batch, 1, height, width)
-            Of any resolution: it is resized to that of `depth`.
+            At any resolution; it is resized to `depth`.
         variance : tensor of the shape of `mean`, or None
-            Ignored by the losses that need none.
+            Ignored by losses without a variance.
         depth : tensor of shape (batch, 1, height, width)
-            In metres, 0 where it was not measured.
-
-        Returns
-        -------
-        tensor
-            A scalar.
+            In metres; 0 where it is not measured.
         """
         if self.has_variance and variance is None:
             raise ValueError(f"variance must be given for the loss {self.name}")
@@ -119,10 +114,10 @@ class DepthLoss(nn.Module):
             variance = None
         valid = valid_pixels(depth)
         if not valid.any():
-            # Not a constant: every parameter gets a gradient, as in other batches.
+            # Not a constant, so that every parameter still gets a gradient.
             return 0 * (mean.sum() if variance is None else (mean + variance).sum())
-        # Pixels are picked before anything is computed from them: the logarithm of a
-        # depth of zero would make the gradient NaN even if it were masked afterwards.
+        # Select before computing: the logarithm of a depth of zero would make the
+        # gradient NaN even if the loss were masked afterwards.
         places = valid.flatten().nonzero().squeeze(1)
         target = at_least_float32(depth.flatten()[places])
         predicted = resize(mean, depth).flatten()[places]
@@ -136,18 +131,12 @@ class DepthLoss(nn.Module):
         return (error.abs() if self.name == "l1" else error.square()).mean()
 
     def extra_repr(self) -> str:
-        """Return the settings to be printed."""
+        """Return the settings that ``repr`` shows."""
         return repr(self.name) + ("" if self.beta is None else f", beta={self.beta}")
 
 
 def resize(prediction: Tensor, like: Tensor) -> Tensor:
-    """Return a prediction at the resolution of an image or a depth.
-
-    Parameters
-    ----------
-    prediction : tensor of shape (batch, 1, height, width)
-    like : tensor of shape (batch, channels, height, width)
-    """
+    """Return a prediction ``(batch, 1, ...)`` at the resolution of `like`."""
     if prediction.ndim != 4 or like.ndim != 4 or len(prediction) != len(like):
         raise ValueError(
             "predictions and images must be of shape (batch, channels, height, width), "
@@ -165,5 +154,5 @@ def _scale_invariant(error: Tensor) -> Tensor:
     square = _MEAN_WEIGHT * error.mean().square()
     if error.numel() > 1:
         square = square + error.var()
-    # A perfect prediction has no gradient; that of the root of zero would be NaN.
+    # The gradient of a perfect prediction is zero; the root of zero would make it NaN.
     return _SCALE * square.clamp(min=torch.finfo(square.dtype).tiny).sqrt()

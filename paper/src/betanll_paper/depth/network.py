@@ -1,4 +1,4 @@
-"""A network that predicts the depth of every pixel, and the variance of that depth."""
+"""A network that predicts mean and variance of the depth of every pixel."""
 
 from __future__ import annotations
 
@@ -15,43 +15,42 @@ from betanll.objectives import heads
 from betanll.torch import at_least_float32, full_precision
 from betanll_paper.depth.pretrained import load_encoder
 
-#: In metres; the sensor of NYUv2 sees no farther.
+#: In metres; 10 is the range of the NYUv2 sensor.
 MIN_DEPTH = 1e-3
 MAX_DEPTH = 10.0
 #: In square metres.
 MIN_VARIANCE = 1e-6
 MAX_VARIANCE = 10.0
 
-# An output of zero means a depth of one metre and a variance of one.
+# An output of zero gives a depth of one metre and a variance of one.
 _DEPTH_OFFSET = heads.inverse_softplus(1 - MIN_DEPTH)
 _VARIANCE_OFFSET = heads.inverse_softplus(1 - MIN_VARIANCE)
 
-#: Default of PyTorch.
+#: PyTorch's default.
 _BATCH_NORM_MOMENTUM = 0.1
 
 
 class DepthNet(nn.Module):
-    r"""EfficientNet, and a decoder that sees its features of every resolution.
+    r"""EfficientNet with a decoder that joins its features of every resolution.
 
     .. math:: \mu = \min\left( \mathrm{softplus}(z_1 + c_1) + 10^{-3},\; 10 \right),
         \qquad v = \min\left( \mathrm{softplus}(z_2 + c_2) + 10^{-6},\; 10 \right)
 
     Depth is in metres. The offsets make mean and variance 1 where the outputs z are 0.
-
-    The decoder doubles the resolution of the last features of the encoder four times,
-    and each time joins those that the encoder had before it halved this resolution.
+    The decoder doubles the resolution four times, and each time joins the encoder's
+    features of this resolution.
 
     Parameters
     ----------
     config : transformers.EfficientNetConfig, optional
-        Of the encoder, whose weights are random; :func:`small_efficientnet` by default.
-        See :meth:`pretrained` for trained weights.
+        Encoder, with random weights; :func:`small_efficientnet` by default. For trained
+        weights, use :meth:`pretrained`.
     has_variance : bool, default=True
-        Predict a variance; without one there is one output per pixel.
+        Predict a variance; otherwise there is one output per pixel.
 
     Notes
     -----
-    Under autocast the last convolution and the limits are computed in float32, as in
+    Under autocast the last convolution and the head are computed in float32, as in
     :class:`betanll.torch.GaussianHead`.
 
     References
@@ -98,27 +97,27 @@ class DepthNet(nn.Module):
         *,
         has_variance: bool = True,
     ) -> DepthNet:
-        """Return a network whose encoder has trained weights; the decoder is random.
+        """Return a network with a trained encoder and a random decoder.
 
         Parameters
         ----------
         source : str or Path, default="google/efficientnet-b5"
-            A folder with ``config.json`` and ``model.safetensors``, for which nothing
-            is downloaded, or else the name of a model on the Hugging Face hub. Images
-            must be normalised by the mean and standard deviation of ImageNet.
+            A folder with ``config.json`` and ``model.safetensors``, or else the name of
+            a model on the Hugging Face hub. A folder is read without any download. The
+            encoder must expect images normalised by ImageNet's statistics.
         has_variance : bool, default=True
 
         Raises
         ------
         OSError
-            If the weights are not there or cannot be downloaded.
+            If the weights are missing or cannot be downloaded.
         ValueError
-            If they cannot be read, or are not all of those of the configuration.
+            If the weights cannot be read or do not fit the configuration.
 
         Notes
         -----
         The weights of the paper were trained with adversarial examples
-        (``tf_efficientnet_b5_ap``); those of the default are not.
+        (``tf_efficientnet_b5_ap``); the default weights are not.
         """
         trained = load_encoder(source)
         network = cls(trained.config, has_variance=has_variance)
@@ -131,8 +130,7 @@ class DepthNet(nn.Module):
         Parameters
         ----------
         image : tensor of shape (batch, 3, height, width)
-            Normalised by the mean and standard deviation of ImageNet. Sides are best
-            multiples of 32.
+            Normalised by ImageNet's statistics. Sides are best multiples of 32.
 
         Returns
         -------
@@ -169,7 +167,7 @@ class DepthNet(nn.Module):
 
 
 class _UpBlock(nn.Module):
-    """Brings features to the resolution of others and joins the two."""
+    """Joins features with an encoder's, at the resolution of the encoder's."""
 
     def __init__(self, features: int, skip: int, out: int) -> None:
         super().__init__()
@@ -186,7 +184,7 @@ class _UpBlock(nn.Module):
 
 
 def _convolution(features: int, out: int) -> list[nn.Module]:
-    # The bias is that of the normalisation.
+    # The normalisation has a bias.
     return [
         nn.Conv2d(features, out, 3, padding=1, bias=False),
         nn.BatchNorm2d(out),
@@ -195,12 +193,12 @@ def _convolution(features: int, out: int) -> list[nn.Module]:
 
 
 def efficientnet_b5() -> EfficientNetConfig:
-    """Return the encoder of the paper, of 28 million parameters."""
+    """Return the paper's encoder, with 28 million parameters."""
     return _scaled(width=1.6, depth=2.2)
 
 
 def small_efficientnet() -> EfficientNetConfig:
-    """Return an encoder to train from scratch on small images without a GPU."""
+    """Return a small encoder, to train from scratch without a GPU."""
     return _scaled(width=0.25, depth=0.5)
 
 
@@ -208,7 +206,7 @@ def _scaled(width: float, depth: float) -> EfficientNetConfig:
     config = EfficientNetConfig(
         width_coefficient=width,
         depth_coefficient=depth,
-        # The encoder of Bhat et al. (2021) drops nothing out.
+        # Bhat et al. (2021) use no dropout.
         drop_connect_rate=0.0,
     )
     config.hidden_dim = round_filters(config, 1280)
@@ -216,7 +214,7 @@ def _scaled(width: float, depth: float) -> EfficientNetConfig:
 
 
 def _before_halvings(encoder: Any) -> list[tuple[int, int]]:
-    """Return index and channels of the hidden states that enter blocks of stride 2."""
+    """Return index and channels of hidden states before blocks of stride 2."""
     found = []
     channels = encoder.embeddings.out_dim
     for index, block in enumerate(encoder.encoder.blocks):
@@ -227,12 +225,12 @@ def _before_halvings(encoder: Any) -> list[tuple[int, int]]:
 
 
 def _initial_encoder(config: EfficientNetConfig) -> Any:
-    """Return an encoder that can be trained, which that of transformers cannot.
+    """Return an encoder initialised for training, which transformers does not do.
 
-    Its weights of standard deviation 0.02, also those of the normalisation, let nothing
-    of the image through to the last block. And its momentum 0.99 is that of TensorFlow,
-    where it is the share of the old running statistics; in PyTorch it is that of the
-    new ones, and the statistics would be those of the last batch.
+    In transformers all weights, also of the normalisation, have a standard deviation
+    of 0.02, which lets nothing of the image through to the last block. Its momentum of
+    0.99 follows TensorFlow, where it is the share of the old running statistics; in
+    PyTorch it is the share of the last batch.
     """
     encoder = EfficientNetModel(config)
     del encoder.pooler

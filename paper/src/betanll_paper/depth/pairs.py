@@ -1,4 +1,4 @@
-"""What everything here is trained on: images with the depth of their pixels."""
+"""Images with the depth of their pixels, and selections of them."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Pair(NamedTuple):
 
 
 class Pairs(ABC):
-    """A sequence of pairs, each read or made when it is asked for.
+    """A sequence of pairs, each read or made on access.
 
-    To bring your own data, write ``__len__``, ``__getitem__`` and :meth:`scene`.
+    For your own data, write ``__len__``, ``__getitem__`` and :meth:`scene`.
     """
 
     @abstractmethod
@@ -43,18 +43,12 @@ class Pairs(ABC):
         """Return the name of the place that a pair shows."""
 
     def name(self, index: int) -> str:
-        """Return what to call a pair in an error."""
+        """Return the name of a pair for error messages."""
         return f"image {index} of {self.scene(index)}"
 
 
 class Selection(Pairs):
-    """Some pairs of another sequence.
-
-    Parameters
-    ----------
-    pairs : Pairs
-    indices : sequence of int
-    """
+    """The pairs of another sequence at some indices."""
 
     def __init__(self, pairs: Pairs, indices: Sequence[int]) -> None:
         self.pairs = pairs
@@ -73,44 +67,33 @@ class Selection(Pairs):
         return self.pairs.name(self.indices[index])
 
 
-class InMemory(Pairs):
-    """Pairs that are read or made once each, and then kept.
-
-    Parameters
-    ----------
-    pairs : Pairs
-    """
+class InMemory(Selection):
+    """The pairs of another sequence, each read or made once and then kept."""
 
     def __init__(self, pairs: Pairs) -> None:
-        self.pairs = pairs
+        super().__init__(pairs, range(len(pairs)))
         self._kept: dict[int, Pair] = {}
-
-    def __len__(self) -> int:
-        return len(self.pairs)
 
     def __getitem__(self, index: int) -> Pair:
         if index not in self._kept:
-            self._kept[index] = self.pairs[index]
+            self._kept[index] = super().__getitem__(index)
         return self._kept[index]
 
-    def scene(self, index: int) -> str:
-        return self.pairs.scene(index)
 
-    def name(self, index: int) -> str:
-        return self.pairs.name(index)
+class DepthData(NamedTuple):
+    """Pairs for training, validation and test, without a common scene."""
+
+    training: Pairs
+    validation: Pairs
+    test: Pairs
 
 
 def split_by_scene(
     pairs: Pairs, fraction: float, seed: int
 ) -> tuple[Selection, Selection]:
-    """Return two parts that have no scene in common.
+    """Return two parts without a common scene.
 
-    Parameters
-    ----------
-    pairs : Pairs
-    fraction : float
-        Share of the scenes that go to the second part, at least one.
-    seed : int
+    The second part gets this fraction of the scenes, at least one.
 
     Raises
     ------
@@ -121,7 +104,7 @@ def split_by_scene(
     names = sorted(set(scenes))
     if len(names) < 2:
         raise ValueError(
-            "a part to select the model on must have scenes of its own, and the "
+            "validation needs a scene of its own, but the "
             f"{len(pairs)} training images show {len(names)}"
         )
     n_second = min(max(1, round(fraction * len(names))), len(names) - 1)

@@ -1,4 +1,4 @@
-"""Trained weights of an EfficientNet, all of them or none."""
+"""Load trained weights of an EfficientNet, all of them or none."""
 
 from __future__ import annotations
 
@@ -12,26 +12,21 @@ from typing import Any
 from transformers import EfficientNetModel
 from transformers.utils import logging as transformers_logging
 
-#: What a classifier has beside the encoder.
+#: Weights of a classifier outside the encoder.
 _NOT_ENCODER = ("classifier.", "pooler.")
 
 
 def load_encoder(source: str | Path) -> Any:
     """Return the EfficientNetModel in a folder or on the Hugging Face hub.
 
-    transformers by itself fills in random numbers for weights that are missing or of
-    another shape; here they are refused.
-
-    Raises
-    ------
-    OSError, ValueError
-        As in :meth:`DepthNet.pretrained`.
+    Missing or misshapen weights raise a ``ValueError``; transformers by itself would
+    replace them by random numbers.
     """
     loader: Any = EfficientNetModel
     is_folder = Path(source).is_dir()
     if isinstance(source, Path) and not is_folder:
         raise FileNotFoundError(f"{source}: there is no such folder")
-    # Without it transformers would take its defaults.
+    # Without this file transformers would take its defaults.
     if is_folder and not (Path(source) / "config.json").is_file():
         raise FileNotFoundError(f"{source}: there is no config.json in this folder")
     try:
@@ -41,15 +36,14 @@ def load_encoder(source: str | Path) -> Any:
                 use_safetensors=True,
                 local_files_only=is_folder,
                 output_loading_info=True,
-                # They are refused below, together with the missing ones.
+                # Refused below, together with missing weights.
                 ignore_mismatched_sizes=True,
-                # The published ones are for images of the size the weights were trained
-                # with, whose sides get odd on the way; multiples of 32 do not.
+                # Published paddings are for image sides that become odd in some block;
+                # multiples of 32 do not.
                 depthwise_padding=[],
-                # The paper's encoder drops nothing out.
-                drop_connect_rate=0.0,
+                drop_connect_rate=0.0,  # as in the paper
             )
-    # Besides OSError: whatever transformers, safetensors and json make of bad files.
+    # Transformers, safetensors and json raise almost anything for bad files.
     except Exception as error:
         if not is_folder and isinstance(error, OSError):
             raise OSError(
@@ -59,17 +53,9 @@ def load_encoder(source: str | Path) -> Any:
         kind = OSError if isinstance(error, OSError) else ValueError
         reason = " ".join(str(error).split())
         raise kind(f"{source}: the weights cannot be read: {reason}") from error
-    wrong = sorted(
-        {
-            *report["missing_keys"],
-            *(name for name, *_ in report["mismatched_keys"]),
-            *(
-                name
-                for name in report["unexpected_keys"]
-                if not name.startswith(_NOT_ENCODER)
-            ),
-        }
-    )
+    unknown = {n for n in report["unexpected_keys"] if not n.startswith(_NOT_ENCODER)}
+    misshapen = {name for name, *_ in report["mismatched_keys"]}
+    wrong = sorted(unknown | misshapen | set(report["missing_keys"]))
     if wrong:
         others = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
         raise ValueError(
@@ -81,7 +67,7 @@ def load_encoder(source: str | Path) -> Any:
 
 @contextmanager
 def _silence() -> Iterator[None]:
-    """Let transformers and its hub neither log nor warn nor draw progress bars."""
+    """Suppress logs, warnings and progress bars of transformers and its hub."""
     loggers = [logging.getLogger(name) for name in ("transformers", "huggingface_hub")]
     levels = [logger.level for logger in loggers]
     bars: Any = transformers_logging

@@ -1,28 +1,19 @@
-"""The processes that share a training, started by ``torchrun`` or by nobody."""
+"""The processes that share a training run, started by ``torchrun``, or just one."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import distributed, nn
 from torch.nn.parallel import DistributedDataParallel
 
 
-@dataclass(frozen=True)
-class Processes:
-    """This process among those that train together.
-
-    Parameters
-    ----------
-    rank, size : int
-        Which of how many it is.
-    device : torch.device
-        What it computes on.
-    """
+class Processes(NamedTuple):
+    """Rank of this process, number of processes, and the device it computes on."""
 
     rank: int
     size: int
@@ -30,7 +21,7 @@ class Processes:
 
     @property
     def is_first(self) -> bool:
-        """Whether this one writes files and shows progress."""
+        """Whether this process writes files and shows progress."""
         return self.rank == 0
 
     def sums(self, values: Sequence[float]) -> list[float]:
@@ -42,12 +33,12 @@ class Processes:
         return [float(total) for total in totals]
 
     def wait(self) -> None:
-        """Return when all processes have come here."""
+        """Return when all processes have called it."""
         if self.size > 1:
             distributed.barrier()
 
     def average_buffers(self, network: nn.Module) -> None:
-        """Give all processes the averages of their running statistics."""
+        """Replace running statistics by their averages over processes."""
         if self.size > 1:
             for buffer in network.buffers():
                 total = buffer.double()
@@ -57,8 +48,8 @@ class Processes:
     def shared(self, network: nn.Module) -> nn.Module:
         """Return the network, wrapped so that gradients are averaged over processes.
 
-        Batch normalisation sees the images of all processes where PyTorch can do that,
-        which is on CUDA devices only.
+        On CUDA devices batch normalisation uses the images of all processes; elsewhere
+        PyTorch cannot do this.
         """
         if self.size == 1:
             return network
@@ -71,12 +62,21 @@ class Processes:
         )
 
 
+def exchange_gradients(
+    shared: nn.Module, is_last: bool
+) -> contextlib.AbstractContextManager[None]:
+    """Exchange gradients between processes after the last part of an update alone."""
+    if is_last or not isinstance(shared, DistributedDataParallel):
+        return contextlib.nullcontext()
+    return shared.no_sync()
+
+
 @contextlib.contextmanager
 def joined_processes() -> Iterator[Processes]:
-    """Join the group that ``torchrun`` has described in the environment, if it has.
+    """Join the process group that ``torchrun`` describes in the environment, if any.
 
-    A group that exists already is used and left as it is. A process by itself computes
-    on the current CUDA device.
+    An existing group is used and left as it is. A single process computes on the
+    current CUDA device.
     """
     if distributed.is_initialized():
         yield _described()
@@ -91,10 +91,9 @@ def joined_processes() -> Iterator[Processes]:
 
 
 def _described() -> Processes:
-    local_rank = int(os.environ.get("LOCAL_RANK", distributed.get_rank()))
-    return Processes(
-        distributed.get_rank(), distributed.get_world_size(), _device(local_rank)
-    )
+    rank = distributed.get_rank()
+    local_rank = int(os.environ.get("LOCAL_RANK", rank))
+    return Processes(rank, distributed.get_world_size(), _device(local_rank))
 
 
 def _device(local_rank: int | None) -> torch.device:

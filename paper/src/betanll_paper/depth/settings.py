@@ -1,4 +1,4 @@
-"""How a network is trained."""
+"""Length, rate and precision of a training run."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import nn
+from torch.optim.lr_scheduler import OneCycleLR
 
 #: Number formats of the network's arithmetic; weights are always float32.
 PRECISIONS = {
@@ -17,11 +18,12 @@ PRECISIONS = {
 
 @dataclass(frozen=True)
 class TrainingSettings:
-    """Length and rate of a training; the defaults are those of the paper.
+    """Settings of a training run; the defaults are the paper's.
 
     AdamW with a one-cycle schedule: the rate rises from a 25th of its peak during the
-    first 30 % of the updates and falls to a 2500th along half a cosine each, while the
-    momentum goes from 0.95 to 0.85 and back. All parameters have the same rate.
+    first 30% of the updates, then falls to a 2500th, each along half a cosine.
+    Meanwhile the momentum goes from 0.95 to 0.85 and back. All parameters have the
+    same rate.
 
     Parameters
     ----------
@@ -29,23 +31,22 @@ class TrainingSettings:
     batch_size : int, default=16
         Images of an update, over all processes.
     n_accumulated : int, default=1
-        Parts in which a process takes its share of them, one after the other, where
-        memory is short. Batch normalisation and the scale-invariant loss see each part
-        by itself.
+        Parts into which a process divides its share of a batch, to save memory. Batch
+        normalisation and the scale-invariant loss see each part by itself.
     learning_rate : float, default=3.57e-4
-        The peak.
+        Peak of the schedule.
     weight_decay : float, default=0.1
     max_gradient_norm : float, default=0.1
         Longer gradients are cut to this length.
     validate_every : int, default=100
-        Updates from one look at the validation images to the next. The weights with
-        the smallest relative error there are the result.
+        Updates between validation checks. The result is the weights with the smallest
+        relative error in a check.
     precision : {"float32", "bfloat16", "float16"}, default="float32"
         "bfloat16" and "float16" are faster on graphics cards.
     n_loaders : int, default=0
-        Processes that read and augment images ahead; each gets a copy of the pairs.
+        Processes that read and augment images ahead; each has a copy of the pairs.
     seed : int, default=0
-        Of the order of the images, their augmentation, and what the network drops out.
+        Seed of the order of the images, their augmentation, and the network's dropout.
     """
 
     epochs: int = 25
@@ -75,7 +76,7 @@ class TrainingSettings:
             )
 
     def optimizer(self, network: nn.Module) -> torch.optim.AdamW:
-        """Return what updates the network."""
+        """Return the optimiser of a network."""
         return torch.optim.AdamW(
             network.parameters(),
             lr=self.learning_rate,
@@ -84,11 +85,9 @@ class TrainingSettings:
             fused=True,
         )
 
-    def schedule(
-        self, optimizer: torch.optim.Optimizer, n_updates: int
-    ) -> torch.optim.lr_scheduler.OneCycleLR:
-        """Return what sets its rate and momentum, for `n_updates` at least 2."""
-        return torch.optim.lr_scheduler.OneCycleLR(
+    def schedule(self, optimizer: torch.optim.Optimizer, n_updates: int) -> OneCycleLR:
+        """Return the schedule of rate and momentum over at least two updates."""
+        return OneCycleLR(
             optimizer,
             max_lr=self.learning_rate,
             total_steps=n_updates,

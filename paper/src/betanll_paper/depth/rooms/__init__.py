@@ -1,1 +1,1 @@
-"""Rooms that a program makes up, seen by a depth camera."""
+"""Synthetic rooms, seen by a depth camera."""

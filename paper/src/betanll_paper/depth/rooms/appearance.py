@@ -1,4 +1,4 @@
-"""How surfaces look: textures from coordinates on the surface, lights, an image."""
+"""Appearance of surfaces: materials, lights, and the image of a view."""
 
 from __future__ import annotations
 
@@ -13,51 +13,42 @@ from betanll_paper.depth.rooms.raycast import Boxes, Camera, Floats, View, is_sh
 Role = Literal["floor", "ceiling", "wall", "thing"]
 
 _PLAIN, _STRIPES, _CHECKS, _NOISE = range(4)
-#: How often surfaces of a role are plain, striped, checked, cloudy.
+#: Probabilities of plain, striped, checked and cloudy surfaces.
 _KINDS: dict[Role, tuple[float, ...]] = {
     "floor": (0.15, 0.25, 0.3, 0.3),
     "ceiling": (0.8, 0.0, 0.1, 0.1),
     "wall": (0.45, 0.15, 0.1, 0.3),
     "thing": (0.4, 0.15, 0.15, 0.3),
 }
-#: Least and greatest share of the light that they reflect.
+#: Range of the share of the light that surfaces reflect.
 _BRIGHTNESS: dict[Role, tuple[float, float]] = {
     "floor": (0.1, 0.6),
     "ceiling": (0.6, 0.95),
     "wall": (0.35, 0.9),
     "thing": (0.06, 0.9),
 }
-#: Share of the things that are nearly black.
+#: Share of nearly black things.
 _SHARE_BLACK = 0.15
 _LUMINANCE = np.array([0.299, 0.587, 0.114])
 _LATTICE = 64
 
 
 class Materials(NamedTuple):
-    """Textures, a row of each array per material.
-
-    Parameters
-    ----------
-    kind : array of int of shape (n,)
-    colours : array of shape (n, 2, 3)
-        Share of the light that is reflected, between which the texture varies.
-    period : array of shape (n, 2)
-        Of the pattern, in metres.
-    angle : array of shape (n,)
-        Of the pattern on the surface, in radians.
-    lattice : array of shape (64, 64)
-        Random numbers between which cloudy textures interpolate.
-    """
+    """Textures; the first axis of each array but the last is the material."""
 
     kind: npt.NDArray[np.intp]
+    #: Two colours between which the texture varies, ``(n, 2, 3)``.
     colours: Floats
+    #: Size of the pattern in metres, ``(n, 2)``.
     period: Floats
+    #: Direction of the pattern on the surface, in radians.
     angle: Floats
+    #: Random numbers between which cloudy textures interpolate, ``(64, 64)``.
     lattice: Floats
 
 
 class Light(NamedTuple):
-    """A lamp: its place, its colour, and its power compared with other lamps."""
+    """A lamp: its place, its colour, and its power relative to other lamps."""
 
     position: Floats
     colour: Floats
@@ -79,7 +70,7 @@ def draw_materials(roles: Sequence[Role], *, rng: np.random.Generator) -> Materi
     darker = first * rng.uniform(0.45, 0.85, (n, 1))
     is_two_coloured = (rng.random(n) < 0.3) & ~is_black
     second = np.where(is_two_coloured[:, None], other, darker)
-    # From planks and tiles to wallpaper; cloudy textures may be drawn out, like wood.
+    # From planks and tiles to wallpaper; cloudy textures may be stretched, like wood.
     period = np.exp(rng.uniform(np.log(0.12), np.log(0.9), (n, 1))).repeat(2, axis=1)
     period[:, 1] *= np.where(kind == _NOISE, rng.choice([1.0, 1.0, 6.0], n), 1.0)
     angle = rng.choice(4, n) * np.pi / 2
@@ -109,18 +100,8 @@ def albedo(
 ) -> Floats:
     """Return the share of the light that each pixel reflects, ``(3, height, width)``.
 
-    Parameters
-    ----------
-    view : View
-    material : array of int of shape (height, width)
-        Row of the material of each pixel.
-    materials : Materials
-    focal : float
-        Focal length in pixels.
-
-    Notes
-    -----
-    Patterns fade where their period comes near to what a pixel covers of the surface.
+    `material` is the row of each pixel's material, `focal` the focal length in pixels.
+    Patterns fade where a pixel covers about one period.
     """
     kind = materials.kind[material]
     covered = view.depth / (focal * np.maximum(view.facing, 0.05))
@@ -135,7 +116,7 @@ def albedo(
         cos, sin = np.cos(materials.angle)[rows], np.sin(materials.angle)[rows]
         u, v = view.place[:, here]
         place = np.stack([cos * u + sin * v, cos * v - sin * u])
-        # Shifted, so that patterns do not start in the middle of every surface.
+        # A shift, so that patterns do not start in the middle of every surface.
         place += np.modf(rows * [[0.618], [0.414]])[0]
         period = materials.period.T[:, rows]
         mix[here] = pattern(place, period, covered[here], materials.lattice)
@@ -152,23 +133,10 @@ def photograph(
     *,
     rng: np.random.Generator,
 ) -> npt.NDArray[np.uint8]:
-    """Return the image of a view.
+    """Return the image of a view, bytes of shape ``(height, width, 3)``.
 
-    Parameters
-    ----------
-    camera : Camera
-    view : View
-    reflected : array of shape (3, height, width)
-        What :func:`albedo` returns.
-    lights : sequence of Light
-    boxes : Boxes
-        What casts shadows.
-    rng : numpy.random.Generator
-        Of the exposure and of the noise of the image.
-
-    Returns
-    -------
-    array of uint8 of shape (height, width, 3)
+    `reflected` is the result of :func:`albedo`. Boxes cast shadows. Exposure and noise
+    of the image are random.
     """
     arriving = np.zeros(reflected.shape)
     for light in lights:
@@ -183,7 +151,7 @@ def photograph(
 
 
 def luminance(colours: Floats) -> Floats:
-    """Return the brightness of colours ``(3, ...)`` to the eye."""
+    """Return the perceived brightness of colours ``(3, ...)``."""
     return np.tensordot(_LUMINANCE, colours, 1)
 
 
@@ -191,7 +159,7 @@ def _direct(camera: Camera, view: View, light: Light, boxes: Boxes) -> Floats:
     towards = light.position[:, None, None] - view.point
     squared = (towards**2).sum(0)
     cosine = (towards * view.normal).sum(0) / np.sqrt(squared)
-    # A lamp has an extent, so the light close to it stays finite.
+    # Lamps are not points: the light close to them stays finite.
     arriving = light.power * np.maximum(cosine, 0) / (squared + 0.5)
     arriving[is_shaded(camera, view.point, light.position, boxes)] = 0
     return arriving

@@ -1,4 +1,4 @@
-"""Furniture made of boxes: how the pieces are built and stood somewhere."""
+"""Furniture made of boxes."""
 
 from __future__ import annotations
 
@@ -15,21 +15,16 @@ class Part(NamedTuple):
 
     low: tuple[float, float, float]
     high: tuple[float, float, float]
-    #: Parts of a piece that have the same number look the same.
+    #: Parts of a piece with the same number look the same.
     material: int = 0
-    #: Rotation about the vertical through its middle, in radians.
+    #: Rotation about the vertical through the part's middle, in radians.
     yaw: float = 0.0
 
 
 def stand(parts: Sequence[Part], corner: Floats, yaw: float) -> Boxes:
-    """Return the boxes of a piece whose origin is at a corner, turned about it.
+    """Return the boxes of a piece with its origin at a corner, rotated about it.
 
-    Parameters
-    ----------
-    parts : sequence of Part
-    corner : array of shape (2,)
-    yaw : float
-        In radians; 0 leaves the first axis along the first axis of the room.
+    A yaw of 0 radians leaves the first axis along the first axis of the room.
     """
     low, high = (np.array([part[end] for part in parts]) for end in (0, 1))
     centre = (low + high) / 2
@@ -39,7 +34,7 @@ def stand(parts: Sequence[Part], corner: Floats, yaw: float) -> Boxes:
 
 
 def bounds(boxes: Boxes) -> tuple[Floats, Floats]:
-    """Return the lower and the upper corner of what boxes extend over."""
+    """Return lower and upper corner of the space that boxes extend over."""
     cos, sin = np.abs(np.cos(boxes.yaw)), np.abs(np.sin(boxes.yaw))
     reach = boxes.half.copy()
     reach[:, 0] = cos * boxes.half[:, 0] + sin * boxes.half[:, 1]
@@ -130,11 +125,11 @@ def _legs(width: float, depth: float, height: float) -> list[Part]:
 
 
 def _things_on(body: Part, rng: np.random.Generator) -> list[Part]:
-    """Return up to two boxes that lie on another."""
+    """Return up to two boxes that lie on another box."""
     things = []
     room = np.subtract(body.high, body.low)[:2]
     for number in range(rng.integers(0, 3)):
-        # Each has its half of the top.
+        # Each box has one half of the top.
         half = room * [0.5, 1]
         size = half * rng.uniform(0.3, 0.9, 2)
         x, y = body.low[:2] + half * [number, 0] + rng.random(2) * (half - size)
@@ -149,7 +144,7 @@ def _rug(rng: np.random.Generator) -> list[Part]:
     return [Part((0, 0, 0), (width, depth, 0.012))]
 
 
-#: Kinds of furniture by where they go; those that are listed twice are twice as common.
+#: Furniture by its place in the room; listed twice is twice as common.
 AT_WALLS = (_cabinet, _cabinet, _table, _bed, _sofa, _shelf, _shelf)
 ON_WALLS = (_cupboard, _cupboard, _picture, _picture, _picture, _door)
 ANYWHERE = (_table, _chair, _chair, _stack, _stack, _sofa)

@@ -1,4 +1,4 @@
-"""What a pinhole camera sees in a room with boxes: a ray per pixel, nearest hit."""
+"""Render a room with boxes: a ray for each pixel of a pinhole camera, nearest hit."""
 
 from __future__ import annotations
 
@@ -14,46 +14,30 @@ Floats = npt.NDArray[np.float64]
 _NYU_FOCAL, _NYU_HEIGHT, _NYU_WIDTH = 518.86, 480, 640
 #: Replaces the zero component of a direction that is parallel to a face.
 _NEARLY_ZERO = 1e-12
-#: What reaches nearer to the camera's plane than this may be seen anywhere.
+#: Boxes nearer to the plane of the camera than this may appear anywhere.
 _NEAR_PLANE = 0.05
 _SIGNS = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
 
 
 class Camera(NamedTuple):
-    """A pinhole camera, its principal point in the middle of the image.
+    """A pinhole camera with its principal point in the middle of the image."""
 
-    Parameters
-    ----------
-    position : array of shape (3,)
-        In metres; the third coordinate is the height.
-    axes : array of shape (3, 3)
-        Directions of the image's columns (right), of its rows (down) and of the view,
-        one a row.
-    size : tuple of int
-        Height and width in pixels.
-    """
-
+    #: In metres; the third coordinate is the height.
     position: Floats
+    #: Directions to the right, down and forward, as rows.
     axes: Floats
+    #: Height and width in pixels.
     size: tuple[int, int]
 
     @property
     def focal(self) -> float:
-        """Focal length in pixels: no direction sees more than in NYUv2."""
+        """Focal length in pixels; no field of view is wider than in NYUv2."""
         height, width = self.size
         return _NYU_FOCAL * max(height / _NYU_HEIGHT, width / _NYU_WIDTH)
 
 
 class Boxes(NamedTuple):
-    """Boxes that stand upright.
-
-    Parameters
-    ----------
-    centre, half : array of shape (n, 3)
-        Middle and half the edges.
-    yaw : array of shape (n,)
-        Rotation about the vertical, in radians.
-    """
+    """Upright boxes: centre and half edges ``(n, 3)``, and yaw ``(n,)`` in radians."""
 
     centre: Floats
     half: Floats
@@ -61,30 +45,20 @@ class Boxes(NamedTuple):
 
 
 class View(NamedTuple):
-    """What is seen in each pixel; the arrays have the camera's size.
+    """The visible surface at each pixel; the last axes are height and width."""
 
-    Parameters
-    ----------
-    depth : array
-        Along the optical axis.
-    surface : array of int
-        6 * box + face, where box 0 is the room and face is 2 * axis, plus 1 on the side
-        of the larger coordinate.
-    point : array of shape (3, height, width)
-        Where the ray ends.
-    normal : array of shape (3, height, width)
-        Of the surface, towards the camera.
-    place : array of shape (2, height, width)
-        The point's coordinates on its surface, in metres, from its middle.
-    facing : array
-        Cosine of the angle between ray and normal, 1 where the surface is seen head-on.
-    """
-
+    #: Along the optical axis.
     depth: Floats
+    #: 6 * box + face, where box 0 is the room and face is 2 * axis, plus 1 on the side
+    #: of the larger coordinate.
     surface: npt.NDArray[np.intp]
+    #: The point where the ray ends, ``(3, ...)``.
     point: Floats
+    #: Normal of the surface, towards the camera, ``(3, ...)``.
     normal: Floats
+    #: Coordinates on the surface from its middle, in metres, ``(2, ...)``.
     place: Floats
+    #: Cosine of the angle between ray and normal, 1 where the surface is seen head-on.
     facing: Floats
 
 
@@ -96,7 +70,7 @@ def camera_at(
     roll: float = 0.0,
     size: tuple[int, int],
 ) -> Camera:
-    """Return a camera that looks along yaw (0 is the first axis) and up by pitch."""
+    """Return a camera with a yaw (0 is the first axis) and an upward pitch."""
     forward = np.array(
         [np.cos(pitch) * np.cos(yaw), np.cos(pitch) * np.sin(yaw), np.sin(pitch)]
     )
@@ -110,8 +84,8 @@ def camera_at(
 def rays(camera: Camera) -> Floats:
     """Return the direction through each pixel, ``(3, height, width)``.
 
-    Its part along the optical axis is 1, so that the multiple of it that ends at a
-    point is the depth of the point.
+    Its component along the optical axis is 1: a point at depth times direction has this
+    depth.
     """
     height, width = camera.size
     across = (np.arange(width) + 0.5 - width / 2) / camera.focal
@@ -122,15 +96,9 @@ def rays(camera: Camera) -> Floats:
 
 
 def render(camera: Camera, room: npt.ArrayLike, boxes: Boxes) -> View:
-    """Return what the camera sees.
+    """Return the view of a camera that is in the room and outside the boxes.
 
-    Parameters
-    ----------
-    camera : Camera
-        In the room and outside the boxes.
-    room : array of shape (3,)
-        Extent of the room, a corner of which is the origin.
-    boxes : Boxes
+    The room extends from the origin to the corner `room`.
     """
     room = np.asarray(room, float)
     directions = rays(camera)
@@ -150,20 +118,14 @@ def render(camera: Camera, room: npt.ArrayLike, boxes: Boxes) -> View:
 def is_shaded(
     camera: Camera, points: Floats, light: npt.ArrayLike, boxes: Boxes
 ) -> npt.NDArray[np.bool_]:
-    """Return whether a box stands between a light and what is seen in each pixel.
+    """Mark the pixels for which a box stands between the light and the visible point.
 
-    Parameters
-    ----------
-    camera : Camera
-    points : array of shape (3, height, width)
-        Where the rays of the camera end, above the floor.
-    light : array of shape (3,)
-    boxes : Boxes
+    The points ``(3, height, width)`` are those of a :class:`View`, above the floor.
     """
     light = np.asarray(light, float)
     directions = points - light[:, None, None]
-    # The shadow lies between the box and its outline thrown on the floor; it is sought
-    # everywhere if the box reaches as high as the light.
+    # The shadow lies between the box and its projection on the floor. All pixels are
+    # tested if the box reaches as high as the light.
     corners = _corners(boxes)
     below = light[2] - corners[..., 2:]
     is_below = (below > 0.01).all((1, 2))
@@ -174,7 +136,7 @@ def is_shaded(
     for number, window, start in _seen(boxes, windows, light):
         along = _in_box(directions[(slice(None), *window)], boxes.yaw[number])
         _, near, far = _cross(start, along, boxes.half[number])
-        # A point on the box itself is at 1, give or take the rounding.
+        # A point on the box itself is at 1, up to rounding.
         shaded[window] |= (near < far) & (far > 0) & (near < 0.998)
     return shaded
 
@@ -210,10 +172,10 @@ def _in_box(vectors: Floats, yaw: npt.ArrayLike) -> Floats:
 
 
 def _cross(start: Floats, along: Floats, half: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return where rays pass into a box, through each pair of faces and all, and out.
+    """Return where rays enter each pair of opposite faces, the box, and leave the box.
 
-    A ray misses the box if it leaves the space between one pair of opposite faces
-    before it enters that of another.
+    A ray misses the box if it leaves the space between one pair of faces before it
+    enters the space between another.
     """
     inverse = 1 / along
     middle = -start[:, None, None] * inverse
@@ -225,7 +187,7 @@ def _cross(start: Floats, along: Floats, half: Floats) -> tuple[Floats, Floats, 
 def _seen(
     boxes: Boxes, windows: npt.NDArray[np.intp], start: Floats
 ) -> Iterator[tuple[int, tuple[slice, slice], Floats]]:
-    """Yield the boxes whose window is not empty, and the start of the rays in them."""
+    """Yield boxes with a window that is not empty, and the start of rays in the box."""
     starts = _in_box((start - boxes.centre).T, boxes.yaw).T
     for number, (top, bottom, left, right) in enumerate(windows.tolist()):
         if top < bottom and left < right:
@@ -241,12 +203,9 @@ def _corners(boxes: Boxes) -> Floats:
 
 
 def _windows(camera: Camera, corners: Floats) -> npt.NDArray[np.intp]:
-    """Return where convex things may be seen: first row, last row + 1, same of columns.
+    """Return windows of pixels around convex hulls of corners ``(n, n_corners, 3)``.
 
-    Parameters
-    ----------
-    camera : Camera
-    corners : array of shape (n, n_corners, 3)
+    A window is first row, last row + 1, first column, last column + 1.
     """
     height, width = camera.size
     across, downwards, ahead = np.moveaxis(
@@ -274,7 +233,7 @@ def _describe(
     room: Floats,
     boxes: Boxes,
 ) -> View:
-    """Add to the depth and the surface what follows from them."""
+    """Return the view that follows from depth and surface."""
     point = camera.position[:, None, None] + depth * directions
     first, second, outward, middle = _frames(room, boxes)
     normal = outward[:, surface]
@@ -289,14 +248,14 @@ def _describe(
 
 
 def _frames(room: Floats, boxes: Boxes) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return two axes and the normal of each surface, and its middle on the axes."""
+    """Return two axes and the normal of each surface, and its middle along the axes."""
     centre = np.concatenate([room[None] / 2, boxes.centre])
     yaw = np.concatenate([[0.0], boxes.yaw])
     cos, sin, zero, one = (
         np.cos(yaw),
         np.sin(yaw),
-        np.zeros(len(yaw)),
-        np.ones(len(yaw)),
+        np.zeros_like(yaw),
+        np.ones_like(yaw),
     )
     # (edge, coordinate, box), then (coordinate, surface): the faces come in pairs.
     edges = np.array([[cos, sin, zero], [-sin, cos, zero], [zero, zero, one]])

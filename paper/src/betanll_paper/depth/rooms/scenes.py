@@ -1,4 +1,4 @@
-"""Rooms with boxes, made up: pairs to train on where NYUv2 is absent."""
+"""Synthetic rooms with furniture: training pairs where NYUv2 is absent."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from betanll_paper.depth.pairs import Pair, Pairs
+from betanll_paper.depth.pairs import DepthData, InMemory, Pair, Pairs
 from betanll_paper.depth.rooms.appearance import (
     Light,
     Materials,
@@ -38,57 +38,45 @@ from betanll_paper.depth.rooms.raycast import (
 )
 from betanll_paper.depth.rooms.sensor import measure
 
-#: In metres. A room is no longer than this from corner to corner, so that with its
-#: height nothing is 10 m away.
+#: Longest diagonal of a room, in metres: with its height, nothing is 10 m away.
 _LONGEST_DIAGONAL = 9.0
-#: Of the camera from everything; the depth in a corner of the image is 0.79 of it.
+#: Distance of the camera from everything; depth in an image corner is 0.79 of it.
 _CLEARANCE = 0.4
 _SMALLEST_IMAGE = 8
 
 
 class Room(NamedTuple):
-    """A room and what is in it.
-
-    Parameters
-    ----------
-    extent : array of shape (3,)
-    boxes : Boxes
-    surface_material : array of int
-        Row of the materials for each surface of :class:`View`.
-    materials : Materials
-    lights : list of Light
-    free_spot : array of shape (2,)
-        Where a person can stand, whatever else is in the way.
-    """
+    """A room and its contents."""
 
     extent: Floats
     boxes: Boxes
+    #: Row of the materials for each surface of :class:`View`.
     surface_material: npt.NDArray[np.intp]
     materials: Materials
     lights: list[Light]
+    #: A place on the floor that is never occupied.
     free_spot: Floats
 
 
 class SyntheticScenes(Pairs):
-    """Rooms with boxes, made up: training data where NYUv2 is absent.
+    """Synthetic rooms: training pairs where NYUv2 is absent.
 
-    Nothing here was photographed. A scene is a room with furniture made of boxes, lit
-    by one or two lamps; its views differ in where the camera stands. The exact depth is
-    known everywhere. The depth of a pair is what a sensor would make of it: see
-    :func:`sensor_noise` for the noise; a tenth of the pixels or so is missing, most of
-    them beside edges, on dark or slanted surfaces, and in patches.
+    A scene is a room with furniture made of boxes, lit by one or two lamps. Its views
+    differ in the place of the camera. The depth of a pair imitates a sensor: it has the
+    noise of :func:`sensor_noise`, and about a tenth of the pixels is missing, mostly
+    beside edges, on dark or slanted surfaces, and in patches.
 
     Parameters
     ----------
     n_scenes : int
         Number of rooms.
     views : int, default=4
-        Images of each room, which follow each other.
+        Images of each room, one after the other.
     size : tuple of int, default=(96, 128)
-        Height and width of the images. Views of another size show the same from the
-        same place; the camera is that of NYUv2, cropped if the shape is not 3 : 4.
+        Height and width of the images. The size does not change rooms and places. The
+        camera is the NYUv2 camera, cropped if the shape is not 3 : 4.
     seed : int, default=0
-        A pair depends on the seed, its scene and its view, not on ``n_scenes``.
+        A pair depends on seed, scene and view, but not on ``n_scenes``.
 
     Examples
     --------
@@ -151,11 +139,11 @@ class SyntheticScenes(Pairs):
 
     def _scene_and_view(self, index: int) -> tuple[int, int]:
         if not -len(self) <= index < len(self):
-            raise IndexError(f"there is no pair {index} among {len(self)}")
+            raise IndexError(f"no pair {index} among {len(self)}")
         return divmod(index % len(self), self.views)
 
     def _visit(self, index: int) -> tuple[Room, Camera, np.random.Generator]:
-        """Return the room and the camera of a pair, and what else is random in it."""
+        """Return room and camera of a pair, and the generator of its noise."""
         scene, view = self._scene_and_view(index)
         of_scene, of_view = (
             np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=key))
@@ -163,6 +151,28 @@ class SyntheticScenes(Pairs):
         )
         room = furnish(rng=of_scene)
         return room, _place_camera(room, self.size, rng=of_view), of_view
+
+
+def make_rooms(
+    n_scenes: int, n_others: int, *, size: tuple[int, int] = (96, 128)
+) -> DepthData:
+    """Make synthetic rooms, and keep their pairs in memory.
+
+    Parameters
+    ----------
+    n_scenes : int
+        Training rooms, with four views each.
+    n_others : int
+        Validation rooms, and as many test rooms.
+    size : tuple of int, default=(96, 128)
+        Height and width of training crops; the images are larger by an eighth.
+    """
+    height, width = size
+    rooms = [
+        SyntheticScenes(n, size=(height * 9 // 8, width * 9 // 8), seed=seed)
+        for seed, n in enumerate((n_scenes, n_others, n_others))
+    ]
+    return DepthData(*map(InMemory, rooms))
 
 
 def _is_whole(value: object, least: int) -> bool:
@@ -188,7 +198,7 @@ def furnish(*, rng: np.random.Generator) -> Room:
     ):
         for _ in range(n_pieces):
             parts = kinds[rng.integers(len(kinds))](rng)
-            # What stands on a rug does not mind.
+            # A rug may lie under anything.
             others = [] if kinds is RUGS else taken
             boxes = _find_place(parts, is_at_wall, extent, others, rng=rng)
             if boxes is None:
@@ -197,7 +207,7 @@ def furnish(*, rng: np.random.Generator) -> Room:
             taken.append(bounds(boxes))
             of_boxes += [len(roles) + part.material for part in parts]
             roles += ["thing"] * (1 + max(part.material for part in parts))
-    # One of the walls may differ from the others.
+    # One wall may differ from the others.
     of_room = [int(rng.random() < 0.3), 0, 0, 0, 2, 3]
     return Room(
         extent,
@@ -217,7 +227,7 @@ def _find_place(
     *,
     rng: np.random.Generator,
 ) -> Boxes | None:
-    """Return a piece where there is space for it, or None if none was found."""
+    """Return a piece at a free place, or None if no place was found."""
     for _ in range(6):
         if is_at_wall:
             # Walls are numbered so that the room is on the left of each.
@@ -241,7 +251,7 @@ def _find_place(
 def _place_camera(
     room: Room, size: tuple[int, int], *, rng: np.random.Generator
 ) -> Camera:
-    """Return a camera that has space around it and looks to a point in the room."""
+    """Return a camera with space around it that looks into the room."""
     n_tries = 64
     margin = _CLEARANCE + 0.01
     floor = room.extent[:2]

@@ -1,4 +1,4 @@
-"""What a structured-light sensor makes of exact depth: noise and missing pixels."""
+"""Noise and missing pixels of a structured-light sensor."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import numpy.typing as npt
 
 from betanll_paper.depth.rooms.raycast import Floats
 
-#: In metres: range of the measurement, and distance from the camera to the projector,
-#: which is on its right.
+#: Range of the sensor, and distance from the camera to the projector on its right, in
+#: metres.
 MAX_DEPTH = 10.0
 _BASELINE = 0.075
-#: Surfaces seen under a smaller cosine, or that reflect less, return too little light.
+#: Surfaces with a smaller cosine of incidence or albedo return too little light.
 _MIN_FACING = 0.17
 _DARK = 0.05
 #: Smooth noise above this many standard deviations makes a hole.
@@ -22,15 +22,6 @@ def sensor_noise(depth: npt.ArrayLike) -> Floats:
     r"""Return the standard deviation of the measured depth, in metres.
 
     .. math:: \sigma(z) = 0.0012 + 0.0019 (z - 0.4)^2
-
-    Parameters
-    ----------
-    depth : array
-        In metres.
-
-    Returns
-    -------
-    array of the same shape
 
     References
     ----------
@@ -46,19 +37,11 @@ def sensor_noise(depth: npt.ArrayLike) -> Floats:
 
 
 def is_in_shadow(depth: Floats, focal: float) -> npt.NDArray[np.bool_]:
-    """Return which pixels the light of the projector does not reach.
+    """Mark the pixels that the light of the projector does not reach.
 
-    Parameters
-    ----------
-    depth : array of shape (height, width)
-    focal : float
-        Focal length in pixels.
-
-    Notes
-    -----
     The projector sees the point of a pixel in its own column ``column - focal *
-    baseline / depth``. The columns keep their order, except where something nearer, to
-    the right in the image, has come in between.
+    baseline / depth``. These columns keep their order, except where a nearer surface,
+    to the right in the image, is in between. The focal length is in pixels.
     """
     columns = np.arange(depth.shape[1]) - focal * _BASELINE / depth
     least_to_the_right = np.minimum.accumulate(columns[:, ::-1], axis=1)[:, ::-1]
@@ -75,16 +58,13 @@ def measure(
     *,
     rng: np.random.Generator,
 ) -> npt.NDArray[np.float32]:
-    """Return the depth that a sensor measures, in whole millimetres, 0 where it fails.
+    """Return the measured depth, in whole millimetres, 0 where the sensor fails.
 
     Parameters
     ----------
-    depth : array of shape (height, width)
-        Exact, in metres.
-    facing : array of shape (height, width)
-        Cosine of the angle of incidence.
-    reflected : array of shape (height, width)
-        Share of the light that the surface reflects.
+    depth, facing, reflected : array of shape (height, width)
+        Exact depth in metres, cosine of the angle of incidence, and share of the light
+        that the surface reflects.
     focal : float
         Focal length in pixels.
     rng : numpy.random.Generator
@@ -94,7 +74,7 @@ def measure(
     unevenness = _smooth_noise(depth.shape, rng=rng)
     is_missing = is_in_shadow(depth, focal)
     is_missing |= facing < _MIN_FACING + 0.03 * rng.standard_normal(depth.shape)
-    # More often than not, and in patches.
+    # Most dark pixels, in patches.
     is_missing |= (reflected < _DARK) & (
         unevenness + 0.5 * rng.standard_normal(depth.shape) > -0.3
     )
@@ -104,7 +84,7 @@ def measure(
 
 
 def _smooth_noise(shape: tuple[int, ...], *, rng: np.random.Generator) -> Floats:
-    """Return noise that varies smoothly between the points of a coarse grid."""
+    """Return noise that is smooth between the points of a coarse grid."""
     grid = rng.standard_normal((7, 9))
     rows, columns = map(_interpolation, shape, grid.shape)
     return rows @ grid @ columns.T

@@ -1,4 +1,4 @@
-"""Image files with depth files beside them, named in a list."""
+"""NYU Depth V2: image files with depth files beside them, named in a list."""
 
 from __future__ import annotations
 
@@ -11,24 +11,81 @@ import numpy.typing as npt
 from PIL import Image
 
 from betanll_paper.datasets import DataError
-from betanll_paper.depth.pairs import Pair, Pairs
+from betanll_paper.depth.labelled import LabelledPairs
+from betanll_paper.depth.pairs import (
+    DepthData,
+    Pair,
+    Pairs,
+    Selection,
+    split_by_scene,
+)
+
+TRAINING_LIST = "nyudepthv2_train_files_with_gt.txt"
+TEST_LIST = "nyudepthv2_test_files_with_gt.txt"
+TRAINING_FOLDER = "sync"
+TEST_FOLDER = Path("official_splits", "test")
+LABELLED = "nyu_depth_v2_labeled.mat"
+SPLITS = "splits.mat"
+#: Share of the training scenes for validation.
+VALIDATION_SHARE = 0.05
 
 _MILLIMETRES = np.float32(1000)
-#: What Pillow calls 16-bit grey; old versions widen such a PNG to 32 bits, "I".
+#: Pillow's names for 16-bit grey; old versions widen such a PNG to 32 bits, "I".
 _DEPTH_MODES = ("I;16", "I;16B", "I;16L", "I")
-#: Pillow hands other files, such as PostScript, to programs that execute them.
+#: Pillow passes other formats, such as PostScript, to programs that execute them.
 _FORMATS = ("PNG", "JPEG", "TIFF", "BMP", "PPM", "WEBP")
 #: Recordings of one place have a letter behind its number.
 _RECORDING = re.compile(r"(_\d{4})[a-z]?(_out)?$")
+
+
+def load_nyu(
+    folder: str | Path, *, max_validation: int = 600, seed: int = 0
+) -> DepthData:
+    """Read NYU Depth V2.
+
+    Parameters
+    ----------
+    folder : path
+        Contains ``nyudepthv2_train_files_with_gt.txt`` and the pairs it lists under
+        ``sync``. Test pairs are listed in ``nyudepthv2_test_files_with_gt.txt``, under
+        ``official_splits/test``. Without this list they come from
+        ``nyu_depth_v2_labeled.mat``, chosen by ``splits.mat``.
+    max_validation : int, default=600
+        Validation images, spread evenly over the held-out scenes, so that a validation
+        check takes no longer than the test.
+    seed : int, default=0
+        Seed of the choice of scenes.
+
+    Notes
+    -----
+    Validation uses scenes of the training set. The published models were selected on
+    the test images.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise NotADirectoryError(f"there is no folder {folder}")
+    pairs = BTSPairs(folder / TRAINING_FOLDER, folder / TRAINING_LIST)
+    training, held_out = split_by_scene(pairs, VALIDATION_SHARE, seed)
+    step = -(-len(held_out) // max_validation)
+    validation = Selection(held_out, range(0, len(held_out), step))
+    return DepthData(training, validation, _test_pairs(folder))
+
+
+def _test_pairs(folder: Path) -> Pairs:
+    if (folder / TEST_LIST).exists():
+        return BTSPairs(folder / TEST_FOLDER, folder / TEST_LIST)
+    if (folder / LABELLED).exists():
+        return LabelledPairs(folder / LABELLED, split=folder / SPLITS, part="test")
+    raise FileNotFoundError(f"{folder} has neither {TEST_LIST} nor {LABELLED}")
 
 
 class BTSPairs(Pairs):
     """Pairs of the BTS variant of NYU Depth V2 (Lee et al. 2019), named in a list.
 
     A line of the list names an image, its depth and the focal length, separated by
-    blanks. The names are relative to the folder, even with a slash in front. Depths are
-    16-bit pictures in millimetres, with 0 where there is no measurement. The scene of
-    a pair is the folder of its image; ``bedroom_0010a`` and ``bedroom_0010b`` are two
+    blanks. Names are relative to the folder, with or without a slash in front. Depths
+    are 16-bit pictures in millimetres, 0 where there is no measurement. The scene of a
+    pair is the folder of its image; ``bedroom_0010a`` and ``bedroom_0010b`` are two
     recordings of one scene.
 
     Parameters
@@ -41,8 +98,8 @@ class BTSPairs(Pairs):
     ------
     DataError
         If the list cannot be read, is empty or has a malformed line, or if a listed
-        file is missing; when a pair is read, if one of its files is damaged, if their
-        sizes differ or if no pixel has a depth.
+        file is missing. On access to a pair: if a file is damaged, if the sizes of
+        image and depth differ, or if no pixel has a depth.
 
     References
     ----------
@@ -60,16 +117,12 @@ class BTSPairs(Pairs):
     def __init__(self, folder: str | Path, file_list: str | Path) -> None:
         self.folder = Path(folder)
         self._names = _listed_names(Path(file_list))
-        missing = [
-            name
-            for names in self._names
-            for name in names
-            if not (self.folder / name).is_file()
-        ]
+        paths = [self.folder / name for names in self._names for name in names]
+        missing = [path for path in paths if not path.is_file()]
         if missing:
             raise DataError(
-                f"{self.folder / missing[0]} is missing, the first of {len(missing)} "
-                f"missing files that are listed in {file_list}"
+                f"{missing[0]} is missing, the first of {len(missing)} missing files "
+                f"that are listed in {file_list}"
             )
 
     def __len__(self) -> int:
@@ -79,9 +132,10 @@ class BTSPairs(Pairs):
         image_path, depth_path = (self.folder / name for name in self._names[index])
         image, depth = _read_image(image_path), _read_depth(depth_path)
         if depth.shape != image.shape[:2]:
+            sizes = [f"{array.shape[1]} x {array.shape[0]}" for array in (depth, image)]
             raise DataError(
-                f"the depth {depth_path} has {_size(depth)} pixels, but its image "
-                f"{image_path} has {_size(image)}"
+                f"the depth {depth_path} has {sizes[0]} pixels, but its image "
+                f"{image_path} has {sizes[1]}"
             )
         if not depth.any():
             raise DataError(f"the depth {depth_path} has no valid pixel")
@@ -97,6 +151,7 @@ class BTSPairs(Pairs):
 
 
 def _listed_names(file_list: Path) -> list[tuple[str, str]]:
+    """Return the names of image and depth in each line of a list."""
     try:
         lines = file_list.read_text(encoding="utf-8-sig").splitlines()
     except OSError as error:
@@ -109,7 +164,7 @@ def _listed_names(file_list: Path) -> list[tuple[str, str]]:
     for number, line in enumerate(lines, start=1):
         if line.strip():
             try:
-                names.append(_parsed(line))
+                names.append(_parsed(line.split()))
             except ValueError as error:
                 raise DataError(f"line {number} of {file_list} {error}") from None
     if not names:
@@ -117,15 +172,17 @@ def _listed_names(file_list: Path) -> list[tuple[str, str]]:
     return names
 
 
-def _parsed(line: str) -> tuple[str, str]:
-    """Return the two names of a line, or say what is wrong with it."""
-    fields = line.split()
+def _parsed(fields: list[str]) -> tuple[str, str]:
     if len(fields) != 3:
         raise ValueError(
             f"must name an image, a depth and a focal length, got {len(fields)} fields"
         )
     image, depth, focal = fields
-    if not _is_positive_number(focal):
+    try:
+        is_length = 0 < float(focal) < math.inf
+    except ValueError:
+        is_length = False
+    if not is_length:
         raise ValueError(f"must end with a focal length, got {focal!r}")
     return _inside(image), _inside(depth)
 
@@ -139,20 +196,12 @@ def _inside(name: str) -> str:
     return relative
 
 
-def _is_positive_number(text: str) -> bool:
-    try:
-        return 0 < float(text) < math.inf
-    except ValueError:
-        return False
-
-
 def _read_image(path: Path) -> npt.NDArray[np.uint8]:
     picture = _read_picture(path)
-    # Pillow would cut their values off at 255.
+    # Pillow would clip these values at 255.
     if picture.mode == "F" or picture.mode in _DEPTH_MODES:
         raise DataError(
-            f"the image {path} must have colours of 8 bits, got one of mode "
-            f"{picture.mode}"
+            f"the image {path} must have colours of 8 bits, got mode {picture.mode}"
         )
     return np.array(picture.convert("RGB"), np.uint8)
 
@@ -161,7 +210,7 @@ def _read_depth(path: Path) -> npt.NDArray[np.float32]:
     picture = _read_picture(path)
     if picture.mode not in _DEPTH_MODES:
         raise DataError(
-            f"the depth {path} must be a grey picture of 16 bits, got one of mode "
+            f"the depth {path} must be a grey picture of 16 bits, got mode "
             f"{picture.mode}"
         )
     return np.array(picture, np.float32) / _MILLIMETRES
@@ -174,11 +223,7 @@ def _read_picture(path: Path) -> Image.Image:
             picture.load()
     # Decoders of damaged files raise almost anything, SyntaxError included.
     except Exception as error:
-        of_system = error.strerror if isinstance(error, OSError) else None
-        reason = of_system or "it is damaged, cut short or not a picture"
+        reason = getattr(error, "strerror", None)
+        reason = reason or "it is damaged, cut short or not a picture"
         raise DataError(f"{path} cannot be read: {reason}") from None
     return picture
-
-
-def _size(array: npt.NDArray[np.generic]) -> str:
-    return f"{array.shape[1]} x {array.shape[0]}"

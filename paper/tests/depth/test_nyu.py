@@ -9,7 +9,7 @@ pytest.importorskip("torch")
 Image = pytest.importorskip("PIL.Image")
 
 from betanll_paper.datasets import DataError  # noqa: E402, after the skip
-from betanll_paper.depth.bts import BTSPairs  # noqa: E402
+from betanll_paper.depth.nyu import BTSPairs  # noqa: E402
 from betanll_paper.depth.pairs import split_by_scene  # noqa: E402
 
 pytestmark = pytest.mark.torch
@@ -90,7 +90,7 @@ def grey_png_by_hand(path):
 # The real pairs
 
 
-def test_real_pairs_are_those_of_the_notes(nyu_pairs):
+def test_real_pairs_match_the_notes_on_the_data(nyu_pairs):
     assert len(nyu_pairs) == len(REAL)
     for index, (name, (width, height), percent) in enumerate(REAL):
         image, depth = nyu_pairs[index]
@@ -103,7 +103,7 @@ def test_real_pairs_are_those_of_the_notes(nyu_pairs):
         assert 0 < depth.max() <= 10
 
 
-def test_depths_are_the_millimetres_of_the_file(nyu_pairs, nyu_folder):
+def test_depths_equal_the_millimetres_in_the_file(nyu_pairs, nyu_folder):
     path = nyu_folder / "bookstore_0001d_crop" / "sync_depth_00001.png"
     millimetres = grey_png_by_hand(path)
     depth = nyu_pairs[7].depth
@@ -170,7 +170,7 @@ def test_transparency_is_dropped(folder):
     ],
     ids=["slash", "blank lines", "byte order mark"],
 )
-def test_other_spellings_of_the_list(folder, text):
+def test_list_with_other_spelling_is_read(folder, text):
     (folder / "list.txt").write_bytes(text.encode())
     pairs = pairs_in(folder)
     assert len(pairs) == 1
@@ -274,7 +274,7 @@ def test_depth_cut_short_is_named(folder):
     assert str(path) in message_of(lambda: pairs_in(folder)[0])
 
 
-def test_file_that_is_no_picture_is_named(folder):
+def test_file_that_is_not_a_picture_is_named(folder):
     path = folder / "kitchen" / "rgb.png"
     path.write_text("no picture")
     assert str(path) in message_of(lambda: pairs_in(folder)[0])
