@@ -1,4 +1,4 @@
-"""``betanll bench``: microseconds per update, side by side in one run."""
+"""``betanll bench``: microseconds per update, of betanll and of PyTorch."""
 
 from __future__ import annotations
 
@@ -23,23 +23,27 @@ _NETWORKS = ("uci", "sine", "object-slide", "fpp", "vae")
     "networks",
     type=click.Choice(_NETWORKS),
     multiple=True,
-    help="A network to time; may be repeated.  [default: all]",
+    help="Network to time; may be repeated.  [default: all]",
 )
 @click.option(
     "--objectives",
     "by_objective",
     is_flag=True,
-    help="Compare the objectives on one network instead (uci by default).",
+    help="Compare objectives on one network instead, uci by default.",
 )
 @click.option(
-    "--rounds", type=click.IntRange(1, MAX_COUNT), default=7, show_default=True
+    "--rounds",
+    type=click.IntRange(1, MAX_COUNT),
+    default=7,
+    show_default=True,
+    help="Turns of each contender; the fastest counts.",
 )
 @click.option(
     "--seconds",
     type=click.FloatRange(min=0, min_open=True),
     default=0.5,
     show_default=True,
-    help="Length of one turn of one contender.",
+    help="Length of a turn.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def command(
@@ -51,9 +55,10 @@ def command(
 ) -> None:
     """Time updates of the paper's networks.
 
-    Ours on one core and with one model on each core, a plain PyTorch loop where
-    PyTorch is installed, and the share of this machine's large-matmul speed that the
-    matrix products of our updates reach. Close other programs first.
+    Compares betanll on one core, betanll with one model on each core, and a plain
+    PyTorch loop if PyTorch is installed. The last column is the speed of the matrix
+    products in updates, as a share of this machine's speed for large ones. Close other
+    programs first.
     """
     from betanll_paper import speed
 

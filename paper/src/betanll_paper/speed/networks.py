@@ -1,4 +1,4 @@
-"""The networks of the paper that the benchmark trains."""
+"""The paper's networks that the benchmark trains."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from betanll.objectives import Objective
 from betanll.training import Budget, Data, FitTask
 from betanll_paper.autoencoders import Autoencoder, Autoencoding
 
-# Training goes on for as long as it is timed.
+# Epochs: more than anybody times.
 _ENDLESS = 2**30
 
 
 @dataclass(frozen=True)
 class BenchNetwork:
-    """A network with the size of its data and batches."""
+    """A network, and the size of its data and batches."""
 
     name: str
     n_inputs: int
@@ -32,7 +32,7 @@ class BenchNetwork:
 
     @property
     def flops(self) -> int:
-        """Multiplications and additions of the matrix products of one update."""
+        """Multiplications and additions in the matrix products of one update."""
         sizes = (self.n_inputs, *self.hidden_sizes, 2 * self.n_targets)
         return self.batch_size * _flops(sizes)
 
@@ -45,19 +45,15 @@ class BenchNetwork:
         return x.astype(np.float32), y.astype(np.float32)
 
     def task(self, objective: Objective, seed: int) -> FitTask:
-        """Return an endless training."""
-        return FitTask(
-            MLP(self.n_inputs, self.hidden_sizes, self.activation),
-            objective,
-            Data.of(*self.data()),
-            budget=Budget(self.batch_size, _ENDLESS),
-            seed=seed,
-        )
+        """Return an endless fit."""
+        net = MLP(self.n_inputs, self.hidden_sizes, self.activation)
+        budget = Budget(self.batch_size, _ENDLESS)
+        return FitTask(net, objective, Data.of(*self.data()), budget=budget, seed=seed)
 
 
 @dataclass(frozen=True)
 class BenchVAE:
-    """A variational autoencoder with the size of its images and batches."""
+    """A variational autoencoder, and the size of its images and batches."""
 
     name: str
     n_pixels: int
@@ -68,7 +64,7 @@ class BenchVAE:
 
     @property
     def flops(self) -> int:
-        """Multiplications and additions of the matrix products of one update."""
+        """Multiplications and additions in the matrix products of one update."""
         sizes = (
             (self.n_pixels, *self.hidden_sizes, 2 * self.n_latent),
             (self.n_latent, *self.hidden_sizes[::-1], 2 * self.n_pixels),
@@ -83,7 +79,7 @@ class BenchVAE:
         return rng.uniform(size=(self.n_samples, self.n_pixels)).astype(np.float32)
 
     def task(self, objective: Objective, seed: int) -> FitTask:
-        """Return an endless training."""
+        """Return an endless fit."""
         images = self.data()
         packed = Data.from_blocks(
             [(images, images[:, :0], np.ones((len(images), 1)))],
@@ -91,20 +87,16 @@ class BenchVAE:
             n_inputs=self.n_pixels,
             n_targets=0,
         )
-        return FitTask(
-            Autoencoder(self.n_pixels, self.n_latent, self.hidden_sizes),
-            Autoencoding(objective),
-            packed,
-            budget=Budget(self.batch_size, _ENDLESS),
-            seed=seed,
-        )
+        net = Autoencoder(self.n_pixels, self.n_latent, self.hidden_sizes)
+        budget = Budget(self.batch_size, _ENDLESS)
+        return FitTask(net, Autoencoding(objective), packed, budget=budget, seed=seed)
 
 
 def _flops(sizes: Sequence[int]) -> int:
-    """Return the operations of a perceptron for one sample.
+    """Return the operations of one update of a perceptron for one sample.
 
     Each layer needs three products (forward, gradient of the weights, gradient of the
-    input), the first layer two.
+    input); the first layer needs two.
     """
     products = [i * o for i, o in itertools.pairwise(sizes)]
     return 2 * (3 * sum(products) - products[0])

@@ -1,4 +1,4 @@
-"""Interleaved timing of all contenders in one run."""
+"""Time all contenders in turns."""
 
 from __future__ import annotations
 
@@ -11,13 +11,21 @@ from betanll import objectives
 from betanll.objectives import BetaNLL
 from betanll.processes import available_cores
 from betanll.progress import Progress
-from betanll_paper.speed.contenders import MATMUL_FLOPS, Contender, matmul_peaks, ours
+from betanll_paper.speed.contenders import (
+    MATMUL_FLOPS,
+    Contender,
+    matmul_peaks,
+    ours,
+    torch_eager,
+)
 from betanll_paper.speed.networks import NETWORKS, Network
-from betanll_paper.speed.torch_loops import torch_eager
 
 
 class Measurement(NamedTuple):
-    """Microseconds per update and model of one network, and the ratios of interest."""
+    """Microseconds per update and model of one network, and two ratios.
+
+    `ratio` is PyTorch's time over ours, `matmul_fraction` our share of the peak.
+    """
 
     network: str
     ours_one_core_us: float
@@ -28,7 +36,7 @@ class Measurement(NamedTuple):
 
 
 class ObjectiveCost(NamedTuple):
-    """Microseconds per update and model of one objective, and relative to the NLL."""
+    """Microseconds per update and model of one objective, and their ratio to NLL."""
 
     objective: str
     us: float
@@ -38,10 +46,10 @@ class ObjectiveCost(NamedTuple):
 def run(
     names: Sequence[str] = tuple(NETWORKS), *, rounds: int = 7, seconds: float = 0.5
 ) -> list[Measurement]:
-    """Time every network; contenders take turns, so that a busy moment hits all.
+    """Time networks; contenders take turns, so that a busy moment affects all.
 
-    Of each contender the fastest of `rounds` turns counts, each of about `seconds`.
-    PyTorch is given the better of one thread and all cores.
+    The result of a contender is the fastest of `rounds` turns of about `seconds` each.
+    PyTorch uses one thread or all cores, whichever is faster.
     """
     return [_measure(NETWORKS[name], rounds, seconds) for name in names]
 
@@ -49,7 +57,7 @@ def run(
 def run_objectives(
     name: str = "uci", *, rounds: int = 5, seconds: float = 0.3
 ) -> list[ObjectiveCost]:
-    """Time every objective on one network, one model on each core."""
+    """Time every objective on one network, with one model on each core."""
     contenders = {
         objective: ours(NETWORKS[name], objectives.get(objective), available_cores())
         for objective in objectives.OBJECTIVES
