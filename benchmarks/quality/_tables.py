@@ -15,7 +15,7 @@ import pandas as pd
 from benchmarks.quality._names import check_name, module_of, require
 
 from betanll_paper.datasets import UCI_NAMES, DataError, load_uci
-from betanll_paper.datasets.uci_facts import UCI_FACTS
+from betanll_paper.datasets.uci import UCI_FACTS
 
 Array = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.integer]

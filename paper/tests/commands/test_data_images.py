@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from betanll_paper.datasets import IMAGE_NAMES, load_images
-from betanll_paper.datasets.images_facts import IMAGE_FACTS, IdxFile, ImageFacts
+from betanll_paper.datasets.images import IMAGE_FACTS, IdxFile, ImageFacts
 
 FILES = {
     "train-images-idx3-ubyte": (20, 28, 28),

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from betanll_paper.datasets.images_facts import IMAGE_FACTS, IdxFile, ImageFacts
-from betanll_paper.datasets.uci_facts import UCI_FACTS
+from betanll_paper.datasets.images import IMAGE_FACTS, IdxFile, ImageFacts
+from betanll_paper.datasets.uci import UCI_FACTS
 
 
 def blob(content):

@@ -6,8 +6,12 @@ import pytest
 
 from betanll_paper.datasets import DataError, download_uci, load_uci
 from betanll_paper.datasets.fetch import N_ATTEMPTS
-from betanll_paper.datasets.uci_convert import convert_uci
-from betanll_paper.datasets.uci_download import blob_id, max_bytes, uci_sources
+from betanll_paper.datasets.uci_download import (
+    blob_id,
+    convert_uci,
+    max_bytes,
+    uci_sources,
+)
 
 DATA = "data/UCI_Datasets/yacht/data/data.txt"
 FAULTS = ["error", "truncated", "stalled", "silent", "wrong"]
@@ -137,7 +141,7 @@ def test_full_disk_is_no_fault_of_the_net(download, monkeypatch):
     def fail(*arguments):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("betanll_paper.datasets.uci_convert.written_atomically", fail)
+    monkeypatch.setattr("betanll_paper.datasets.uci_download.written_atomically", fail)
     with pytest.raises(OSError, match="No space left"):
         download()
 

@@ -10,7 +10,7 @@ import pytest
 from betanll_paper.datasets import DataError
 from betanll_paper.datasets.fetch import N_ATTEMPTS
 from betanll_paper.datasets.fetch_all import Source, fetch_all
-from betanll_paper.datasets.images_facts import IMAGE_FACTS
+from betanll_paper.datasets.images import IMAGE_FACTS
 from betanll_paper.datasets.uci_download import BASE_URL
 from betanll_paper.datasets.web import WebRedirects
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from betanll_paper.datasets import IMAGE_NAMES, DataError, ImageSet, load_images
-from betanll_paper.datasets.images_facts import IMAGE_FACTS
+from betanll_paper.datasets.images import IMAGE_FACTS
 
 LABELS = "train-labels-idx1-ubyte"
 PIXELS = "train-images-idx3-ubyte"

@@ -81,7 +81,7 @@ def test_values_are_those_of_the_file(data_dir, tables):
 
 
 def test_target_order():
-    from betanll_paper.datasets.uci_facts import UCI_FACTS
+    from betanll_paper.datasets.uci import UCI_FACTS
 
     assert UCI_FACTS["energy"].targets == ("y_heating_load", "y_cooling_load")
 

@@ -1,12 +1,14 @@
 """Data sets of the paper: UCI tables and images, from a folder or downloaded."""
 
 from betanll_paper.datasets.directory import DataError, data_directory
-from betanll_paper.datasets.images import ImageSet, load_images
-from betanll_paper.datasets.images_download import download_images
-from betanll_paper.datasets.images_facts import IMAGE_NAMES
-from betanll_paper.datasets.uci import UCITable, load_uci
+from betanll_paper.datasets.images import (
+    IMAGE_NAMES,
+    ImageSet,
+    download_images,
+    load_images,
+)
+from betanll_paper.datasets.uci import UCI_NAMES, UCITable, load_uci
 from betanll_paper.datasets.uci_download import download_uci
-from betanll_paper.datasets.uci_facts import UCI_NAMES
 
 __all__ = [
     "IMAGE_NAMES",

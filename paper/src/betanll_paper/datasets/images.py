@@ -1,28 +1,98 @@
-"""The image sets of the paper."""
+"""The image sets of the paper: facts, files on the disk, and their download."""
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import math
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from betanll.files import check_writable
 from betanll.typing import Rows
-from betanll_paper.datasets.directory import DataError, data_directory, unknown_set
-from betanll_paper.datasets.idx import read_idx
-from betanll_paper.datasets.images_facts import (
-    IMAGE_FACTS,
-    IMAGE_NAMES,
-    IdxFile,
-    ImageFacts,
+from betanll_paper.datasets.directory import (
+    DataError,
+    data_directory,
+    remove_if_empty,
+    unknown_set,
 )
+from betanll_paper.datasets.fetch import TIMEOUT
+from betanll_paper.datasets.fetch_all import Source, fetch_all
+from betanll_paper.datasets.idx import read_idx
 
 Bytes = npt.NDArray[np.uint8]
 
 # Of the authors' code, which draws with the legacy generator.
 _SPLIT_SEED = 45
+
+
+class IdxFile(NamedTuple):
+    """What is known of a file before it is there."""
+
+    #: Without the suffix ``.gz``.
+    name: str
+    shape: tuple[int, ...]
+    #: Of the content as it is when unpacked: copies are packed in different ways.
+    md5: str
+
+    @property
+    def max_bytes(self) -> int:
+        """A bound on the size of a copy: packing adds little where it saves nothing."""
+        return math.ceil(1.001 * math.prod(self.shape)) + 1024
+
+
+class ImageFacts(NamedTuple):
+    """What is known of a set before its files are there."""
+
+    #: Address of the folder of the files.
+    url: str
+    train_images: IdxFile
+    train_labels: IdxFile
+    test_images: IdxFile
+    test_labels: IdxFile
+
+    @property
+    def files(self) -> tuple[IdxFile, IdxFile, IdxFile, IdxFile]:
+        return self[1:]
+
+
+def _published(url: str, *md5: str) -> ImageFacts:
+    """Return the facts of a set with the file names and shapes of MNIST."""
+    train_images, train_labels, test_images, test_labels = md5
+    return ImageFacts(
+        url,
+        IdxFile("train-images-idx3-ubyte", (60_000, 28, 28), train_images),
+        IdxFile("train-labels-idx1-ubyte", (60_000,), train_labels),
+        IdxFile("t10k-images-idx3-ubyte", (10_000, 28, 28), test_images),
+        IdxFile("t10k-labels-idx1-ubyte", (10_000,), test_labels),
+    )
+
+
+IMAGE_FACTS = {
+    "mnist": _published(
+        "https://ossci-datasets.s3.amazonaws.com/mnist",
+        "6bbc9ace898e44ae57da46a324031adb",
+        "a25bea736e30d166cdddb491f175f624",
+        "2646ac647ad5339dbf082846283269ea",
+        "27ae3e4e09519cfbb04c329615203637",
+    ),
+    "fashion-mnist": _published(
+        "https://fashion-mnist.s3.eu-central-1.amazonaws.com",
+        "f4a8712d7a061bf5bd6d2ca38dc4d50a",
+        "9018921c3c673c538a1fc5bad174d6f9",
+        "8181f5470baa50b63fa0f6fddb340f0a",
+        "15d484375f8d13e6eb1aabb0c3f46965",
+    ),
+}
+
+#: Names of the image sets, as in the paper's code.
+IMAGE_NAMES = tuple(IMAGE_FACTS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +191,60 @@ def load_images(name: str, data_dir: str | os.PathLike[str] | None = None) -> Im
     return ImageSet(name, *(_load(name, *item) for item in files.items()))
 
 
+def download_images(
+    name: str,
+    data_dir: str | os.PathLike[str] | None = None,
+    *,
+    base_url: str | None = None,
+    timeout: float = TIMEOUT,
+    progress: Callable[[int, int], None] | None = None,
+) -> ImageSet:
+    """Download what is missing of an image set, and load it.
+
+    What the files contain is compared with checksums; how they are compressed is up to
+    the server. After a failure or an interruption another call fetches only what is
+    missing.
+
+    Parameters
+    ----------
+    name : str
+        One of ``IMAGE_NAMES``.
+    data_dir : path, optional
+        Folder of the data, see :func:`data_directory`.
+    base_url : str, optional
+        Address of another folder with the four files.
+    timeout : float, default=30
+        Seconds for which the server may be silent before the next attempt.
+    progress : callable, optional
+        Called with a number of files that are complete and of bytes that have arrived
+        since the last call, one of them zero.
+
+    Returns
+    -------
+    ImageSet
+
+    Examples
+    --------
+    >>> mnist = download_images("mnist")  # doctest: +SKIP
+    """
+    facts = image_facts(name)
+    folder = data_directory(data_dir)
+    with contextlib.suppress(DataError):
+        return load_images(name, folder)
+    check_writable(folder / name)
+    sources = []
+    for file, path in image_files(name, folder).items():
+        is_right = functools.partial(_is_published, file)
+        if path.is_file() and not is_right(path):
+            path = path.with_name(f"{file.name}.gz")
+        sources.append(Source(f"{file.name}.gz", path, is_right, file.max_bytes))
+    try:
+        fetch_all(base_url or facts.url, sources, timeout=timeout, progress=progress)
+    finally:
+        remove_if_empty(folder / name)
+    return load_images(name, folder)
+
+
 def _load(name: str, file: IdxFile, path: Path) -> Bytes:
     try:
         return read_idx(path, file.shape, file.md5)
@@ -135,3 +259,11 @@ def _load(name: str, file: IdxFile, path: Path) -> Bytes:
 def _path(folder: Path, file: IdxFile) -> Path:
     packed, unpacked = folder / f"{file.name}.gz", folder / file.name
     return unpacked if unpacked.is_file() and not packed.is_file() else packed
+
+
+def _is_published(file: IdxFile, path: Path) -> bool:
+    try:
+        read_idx(path, file.shape, file.md5)
+    except (OSError, ValueError):
+        return False
+    return True

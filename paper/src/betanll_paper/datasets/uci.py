@@ -2,21 +2,56 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import os
 import zipfile
 import zlib
 from dataclasses import dataclass, field
+from importlib import resources
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from betanll.typing import Rows
 from betanll_paper.datasets.directory import DataError, data_directory, unknown_set
-from betanll_paper.datasets.uci_facts import UCI_FACTS, UCI_NAMES, UCIFacts
 
 Splits = tuple[tuple[Rows, Rows], ...]
+
+
+class UCIFacts(NamedTuple):
+    """What is known of a set before its files are there."""
+
+    #: Folder in the authors' repository.
+    folder: str
+    n_rows: int
+    #: Names of the columns, in the order of the original file.
+    inputs: tuple[str, ...]
+    targets: tuple[str, ...]
+    n_splits: int
+
+
+def rows_of(table: str) -> list[dict[str, str]]:
+    """Return the rows of a CSV file beside this module."""
+    path = resources.files("betanll_paper.datasets") / table
+    return list(csv.DictReader(path.read_text("ascii").splitlines()))
+
+
+UCI_FACTS = {
+    row["set"]: UCIFacts(
+        row["folder"],
+        int(row["rows"]),
+        tuple(f"x_{name}" for name in row["inputs"].split()),
+        tuple(f"y_{name}" for name in row["targets"].split()),
+        int(row["splits"]),
+    )
+    for row in rows_of("uci_facts.csv")
+}
+
+#: Names of the sets, as in the paper.
+UCI_NAMES = tuple(UCI_FACTS)
 
 
 @dataclass(frozen=True, eq=False)
