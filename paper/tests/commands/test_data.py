@@ -6,6 +6,7 @@ import io
 import os
 import signal
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -27,7 +28,7 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def mirror(tmp_path, monkeypatch):
-    """The folder of a server with made-up raw files of yacht; it knows no ranges."""
+    """The folder of a server with made-up raw files of yacht."""
     rng = np.random.default_rng(0)
     files = tmp_path / "mirror"
     raw = files / "data" / "UCI_Datasets" / "yacht" / "data"
@@ -46,11 +47,11 @@ def mirror(tmp_path, monkeypatch):
     sources = {}
     for path in raw.iterdir():
         content = path.read_bytes()
-        digest = hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
-        sources[path.relative_to(files).as_posix()] = digest
+        digest = hashlib.sha256(content).hexdigest()
+        sources[path.relative_to(files).as_posix()] = f"sha256:{digest}"
     module = "betanll_paper.datasets.uci_download"
     monkeypatch.setattr(f"{module}.uci_sources", lambda name: sources)
-    monkeypatch.setattr("betanll_paper.datasets.fetch.FIRST_WAIT", 0.0)
+    monkeypatch.setattr("pooch.core.time", SimpleNamespace(sleep=lambda seconds: None))
     handler = functools.partial(Handler, directory=str(files))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         url = f"http://127.0.0.1:{server.server_address[1]}"

@@ -3,6 +3,7 @@ import gzip
 import hashlib
 import http.server
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -44,7 +45,7 @@ def mirror(tmp_path, monkeypatch):
             (mirror / name / f"{file}.gz").write_bytes(gzip.compress(content))
             files.append(IdxFile(file, shape, hashlib.md5(content).hexdigest()))
         monkeypatch.setitem(IMAGE_FACTS, name, ImageFacts("http://[::1]:1", *files))
-    monkeypatch.setattr("betanll_paper.datasets.fetch.FIRST_WAIT", 0.0)
+    monkeypatch.setattr("pooch.core.time", SimpleNamespace(sleep=lambda seconds: None))
     handler = functools.partial(Handler, directory=str(mirror))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         url = f"http://127.0.0.1:{server.server_address[1]}/"

@@ -5,7 +5,8 @@ import hashlib
 import http.server
 import io
 import threading
-from collections import defaultdict
+from collections import Counter, defaultdict
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
@@ -15,8 +16,8 @@ from betanll_paper.datasets.images import IMAGE_FACTS, IdxFile, ImageFacts
 from betanll_paper.datasets.uci import UCI_FACTS
 
 
-def blob(content):
-    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+def sha256(content):
+    return f"sha256:{hashlib.sha256(content).hexdigest()}"
 
 
 def raw_files(name, values, splits, form="%.18e", delimiter=" "):
@@ -42,6 +43,12 @@ def raw_files(name, values, splits, form="%.18e", delimiter=" "):
     return {f"{folder}/{file}": content for file, content in files.items()}
 
 
+@pytest.fixture(autouse=True)
+def _no_waiting(monkeypatch):
+    """Let pooch try again at once."""
+    monkeypatch.setattr("pooch.core.time", SimpleNamespace(sleep=lambda seconds: None))
+
+
 @pytest.fixture(scope="session")
 def as_raw():
     """A function of name, values, splits and format that returns raw files."""
@@ -58,9 +65,8 @@ def yacht(monkeypatch):
     files = raw_files("yacht", rng.normal(size=(n_rows, 7)), splits)
     monkeypatch.setattr(
         "betanll_paper.datasets.uci_download.uci_sources",
-        lambda name: {path: blob(content) for path, content in files.items()},
+        lambda name: {path: sha256(content) for path, content in files.items()},
     )
-    monkeypatch.setattr("betanll_paper.datasets.fetch.FIRST_WAIT", 0.0)
     return files
 
 
@@ -96,7 +102,6 @@ def mnist(monkeypatch):
     ]
     facts = ImageFacts("http://127.0.0.1:1", *files)
     monkeypatch.setitem(IMAGE_FACTS, "mnist", facts)
-    monkeypatch.setattr("betanll_paper.datasets.fetch.FIRST_WAIT", 0.0)
     return arrays
 
 
@@ -111,13 +116,13 @@ class Redirect(NamedTuple):
 
     address: str
     status: int = 302
+    is_endless: bool = False
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         server, path = self.server, self.path[1:]
-        range_ = self.headers.get("Range")
-        server.asked[path].append(range_)
+        server.asked[path] += 1
         fault = server.faults[path].pop(0) if server.faults[path] else None
         if fault == "silent":
             server.released.wait(10)
@@ -126,34 +131,29 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if isinstance(fault, Redirect):
             self.send_response(fault.status)
             self.send_header("Location", fault.address)
-            return self.end_headers()
+            self.end_headers()
+            return self.send_without_end() if fault.is_endless else None
         if fault == "endless":
+            self.send_response(200)
+            self.end_headers()
             return self.send_without_end()
         if fault == "missing" or path not in server.files:
             return self.send_error(404)
         content = server.files[path]
         if fault == "wrong":
             content = content[::-1]
-        start = 0
-        if range_ is not None and server.ranges:
-            start = int(range_.removeprefix("bytes=").removesuffix("-"))
-            if start >= len(content):
-                return self.send_error(416)
-        body = content[start:]
-        self.send_response(206 if start else 200)
-        n_bytes = 10**15 if fault == "large" else len(body)
+        self.send_response(200)
+        n_bytes = 10**15 if fault == "large" else len(content)
         self.send_header("Content-Length", str(n_bytes))
         self.end_headers()
         if fault in ("truncated", "stalled"):
-            body = body[: len(body) // 2]
-        self.wfile.write(body)
+            content = content[: len(content) // 2]
+        self.wfile.write(content)
         self.wfile.flush()
         if fault == "stalled":
             server.released.wait(10)
 
     def send_without_end(self):
-        self.send_response(200)
-        self.end_headers()
         while not self.server.released.is_set():
             self.wfile.write(bytes(1 << 16))
             self.server.n_sent += 1 << 16
@@ -163,12 +163,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 class Server(http.server.ThreadingHTTPServer):
-    """Has `files`, `faults` to commit at the next requests, and what was `asked`."""
+    """Has `files`, `faults` to commit at the next requests, and counts requests."""
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
-        self.files, self.ranges, self.n_sent = {}, True, 0
-        self.faults, self.asked = defaultdict(list), defaultdict(list)
+        self.files, self.n_sent = {}, 0
+        self.faults, self.asked = defaultdict(list), Counter()
         self.released = threading.Event()
         self.url = f"http://127.0.0.1:{self.server_address[1]}"
 

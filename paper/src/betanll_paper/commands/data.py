@@ -85,7 +85,8 @@ def download(
 
     The name uci, or none, stands for all UCI sets; they come from the repository of the
     paper's authors. All files are checked byte for byte. Sets that are here are not
-    touched. After an interruption the same command goes on where it stopped.
+    touched. To resume after an interruption, run the same command again: complete files
+    stay, and a broken file starts over.
     """
     from betanll.progress import Progress
     from betanll_paper.commands.downloads import (

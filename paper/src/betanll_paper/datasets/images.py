@@ -22,8 +22,12 @@ from betanll_paper.datasets.directory import (
     remove_if_empty,
     unknown_set,
 )
-from betanll_paper.datasets.fetch import TIMEOUT
-from betanll_paper.datasets.fetch_all import Source, fetch_all
+from betanll_paper.datasets.download import (
+    TIMEOUT,
+    RemoteFile,
+    download_files,
+    raw_folder,
+)
 from betanll_paper.datasets.idx import read_idx
 
 Bytes = npt.NDArray[np.uint8]
@@ -202,8 +206,8 @@ def download_images(
     """Download what is missing of an image set, and load it.
 
     What the files contain is compared with checksums; how they are compressed is up to
-    the server. After a failure or an interruption another call fetches only what is
-    missing.
+    the server. After a failure or an interruption another call downloads only
+    what is missing.
 
     Parameters
     ----------
@@ -232,14 +236,20 @@ def download_images(
     with contextlib.suppress(DataError):
         return load_images(name, folder)
     check_writable(folder / name)
-    sources = []
+    files = []
     for file, path in image_files(name, folder).items():
         is_right = functools.partial(_is_published, file)
         if path.is_file() and not is_right(path):
             path = path.with_name(f"{file.name}.gz")
-        sources.append(Source(f"{file.name}.gz", path, is_right, file.max_bytes))
+        files.append(
+            RemoteFile(f"{file.name}.gz", path, file.max_bytes, None, is_right)
+        )
     try:
-        fetch_all(base_url or facts.url, sources, timeout=timeout, progress=progress)
+        with raw_folder(folder, name) as raw:
+            (folder / name).mkdir(parents=True, exist_ok=True)
+            download_files(
+                base_url or facts.url, raw, files, timeout=timeout, progress=progress
+            )
     finally:
         remove_if_empty(folder / name)
     return load_images(name, folder)

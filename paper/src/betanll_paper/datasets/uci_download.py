@@ -7,7 +7,6 @@ import functools
 import gzip
 import hashlib
 import os
-import shutil
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -15,10 +14,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from betanll.files import check_writable, written_atomically
-from betanll_paper.datasets.directory import DataError, data_directory, remove_if_empty
-from betanll_paper.datasets.fetch import TIMEOUT
-from betanll_paper.datasets.fetch_all import Source, fetch_all
+from betanll.files import written_atomically
+from betanll_paper.datasets.directory import DataError, data_directory
+from betanll_paper.datasets.download import (
+    TIMEOUT,
+    RemoteFile,
+    download_files,
+    raw_folder,
+)
 from betanll_paper.datasets.uci import UCITable, load_uci, rows_of, uci_facts, uci_files
 
 #: The state of github.com/martius-lab/beta-nll that is downloaded.
@@ -30,18 +33,20 @@ _BYTES_PER_NUMBER = 32
 
 
 def uci_sources(name: str) -> dict[str, str]:
-    """Return the paths of the raw files of a set and their git blob ids.
+    """Return the paths of the raw files of a set and their checksums.
+
+    These are of the kind ``"sha256:..."``, or ``"blob:..."`` for the two files of which
+    only the git blob id is known.
 
     Examples
     --------
     >>> len(uci_sources("energy"))
     44
     """
-    folder = f"data/UCI_Datasets/{uci_facts(name).folder}/data"
     return {
-        row["path"]: row["git_blob_sha1"]
+        row["path"]: row["checksum"]
         for row in rows_of("uci_sources.csv")
-        if str(PurePosixPath(row["path"]).parent) == folder
+        if str(PurePosixPath(row["path"]).parent) == _folder(name)
     }
 
 
@@ -86,8 +91,8 @@ def download_uci(
 ) -> UCITable:
     """Download a set unless it is there, and load it.
 
-    The raw files are compared with the git blob ids of the authors' repository. After
-    a failure or an interruption another call fetches only what is missing.
+    The raw files are compared with the checksums of those in the authors' repository.
+    After a failure or an interruption another call downloads only what is missing.
 
     Parameters
     ----------
@@ -120,30 +125,35 @@ def download_uci(
     folder = data_directory(data_dir)
     with contextlib.suppress(DataError):
         return load_uci(name, folder)
-    raw = folder / "raw" / name
-    sources = [
-        Source(
-            source,
-            raw / PurePosixPath(source).name,
-            functools.partial(_is_published, expected),
-            max_bytes(name, source),
+    with raw_folder(folder, name) as raw:
+        files = [_remote_file(name, raw, *item) for item in uci_sources(name).items()]
+        download_files(
+            f"{base_url.rstrip('/')}/{_folder(name)}",
+            raw,
+            files,
+            timeout=timeout,
+            progress=progress,
         )
-        for source, expected in uci_sources(name).items()
-    ]
-    try:
-        check_writable(raw)
-        fetch_all(base_url, sources, timeout=timeout, progress=progress)
         convert_uci(name, raw, folder)
-        table = load_uci(name, folder)
-        shutil.rmtree(raw)
-    finally:
-        remove_if_empty(raw)
-        remove_if_empty(raw.parent)
-    return table
+        return load_uci(name, folder)
 
 
-def _is_published(expected: str, path: Path) -> bool:
-    return blob_id(path) == expected
+def _remote_file(name: str, raw: Path, source: str, checksum: str) -> RemoteFile:
+    file = PurePosixPath(source).name
+    kind, _, digest = checksum.partition(":")
+    if kind == "sha256":
+        return RemoteFile(file, raw / file, max_bytes(name, source), checksum)
+    is_right = functools.partial(_is_blob, digest)
+    return RemoteFile(file, raw / file, max_bytes(name, source), None, is_right)
+
+
+def _is_blob(digest: str, path: Path) -> bool:
+    return blob_id(path) == digest
+
+
+def _folder(name: str) -> str:
+    """Return the folder of a set in the authors' repository."""
+    return f"data/UCI_Datasets/{uci_facts(name).folder}/data"
 
 
 def convert_uci(name: str, raw: Path, folder: Path) -> None:

@@ -1,33 +1,30 @@
 """Servers that send too much or elsewhere, and files that must not be left behind."""
 
+import hashlib
 import threading
-from email.message import Message
-from io import BytesIO
-from urllib.request import Request
 
 import pytest
 
 from betanll_paper.datasets import DataError
-from betanll_paper.datasets.fetch import N_ATTEMPTS
-from betanll_paper.datasets.fetch_all import Source, fetch_all
+from betanll_paper.datasets.download import N_ATTEMPTS, RemoteFile, download_files
 from betanll_paper.datasets.images import IMAGE_FACTS
 from betanll_paper.datasets.uci_download import BASE_URL
-from betanll_paper.datasets.web import WebRedirects
+from betanll_paper.datasets.web import RefusedError, redirected
 
 CONTENT = bytes(range(256)) * 100
+CHECKSUM = f"sha256:{hashlib.sha256(CONTENT).hexdigest()}"
 LIMIT = len(CONTENT) + 1000
 
 
 @pytest.fixture
-def fetch_file(server, tmp_path, monkeypatch):
+def fetch_file(server, tmp_path):
     """A function that fetches one file, and returns its content."""
-    monkeypatch.setattr("betanll_paper.datasets.fetch.FIRST_WAIT", 0.0)
     server.files["file"] = CONTENT
     path = tmp_path / "new" / "file"
 
     def call(base_url=server.url, progress=None):
-        source = Source("file", path, lambda p: p.read_bytes() == CONTENT, LIMIT)
-        fetch_all(base_url, [source], timeout=5.0, progress=progress)
+        file = RemoteFile("file", path, LIMIT, CHECKSUM)
+        download_files(base_url, path.parent, [file], timeout=5.0, progress=progress)
         return path.read_bytes()
 
     return call
@@ -57,18 +54,14 @@ def test_too_much_once_is_survived(fetch_file, server, tmp_path, fault):
     assert files(tmp_path) == ["file"]
 
 
-def test_too_much_after_a_part_that_was_there(fetch_file, server, tmp_path):
-    part = tmp_path / "new" / "file.part"
-    part.parent.mkdir()
-    part.write_bytes(bytes(1001))
-    server.files["file"] = CONTENT + bytes(1000)  # in all one byte too many
+def test_too_much_without_an_announcement(fetch_file, server, tmp_path):
+    server.files["file"] = CONTENT + bytes(1001)
+    with pytest.raises(DataError, match="more than the 26600 bytes"):
+        fetch_file()
+    server.files["file"] = CONTENT + bytes(1000)
     with pytest.raises(DataError, match="published file"):
         fetch_file()
-    part.write_bytes(bytes(LIMIT + 1))
-    server.files["file"] = CONTENT
-    server.asked.clear()
-    assert fetch_file() == CONTENT
-    assert server.asked["file"] == [None]
+    assert files(tmp_path) == []
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
@@ -95,17 +88,29 @@ def test_redirects_elsewhere(fetch_file, server, redirect, tmp_path, address, st
         fetch_file()
     assert "\n" not in str(error.value)
     assert len(str(error.value)) < 500
-    assert server.asked["file"] == [None]  # and is not asked again
+    assert server.asked["file"] == 1  # and is not asked again
     assert files(tmp_path) == []
 
 
 def test_https_is_not_left():
-    headers = Message()
-    headers["Location"] = "http://example.org/file"
-    request, body = Request("https://example.org/file"), BytesIO()
-    with pytest.raises(DataError, match="not an https address"):
-        WebRedirects().http_error_302(request, body, 302, "Found", headers)
-    assert body.closed
+    for address in ("https://example.org/file", "HTTPS://example.org/file"):
+        with pytest.raises(RefusedError, match="not an https address"):
+            redirected(address, "http://example.org/file")
+        assert redirected(address, "//a.org/b").lower() == "https://a.org/b"
+
+
+def test_the_body_of_a_redirect_is_not_read(fetch_file, server, redirect):
+    server.files["elsewhere"] = CONTENT
+    server.faults["file"] = [redirect("/elsewhere", is_endless=True)]
+    assert fetch_file() == CONTENT
+    assert server.n_sent < 100 * 2**20
+
+
+def test_redirects_without_end(fetch_file, server, redirect):
+    server.faults["file"] = [redirect("/file")] * 100
+    with pytest.raises(DataError, match="cannot be downloaded: 302 Found"):
+        fetch_file()
+    assert server.asked["file"] < 20
 
 
 def test_published_addresses_use_https():
@@ -119,14 +124,12 @@ def test_addresses_of_mirrors(fetch_file, address):
         fetch_file(address)
 
 
-def test_a_broken_download_leaves_its_part_to_continue(fetch_file, server, tmp_path):
+def test_a_broken_download_leaves_nothing(fetch_file, server, tmp_path):
     server.faults["file"] = ["truncated"] * N_ATTEMPTS
-    with pytest.raises(DataError, match="the connection ends early"):
+    with pytest.raises(DataError, match="the connection ends early, 4 times in a row"):
         fetch_file()
-    assert files(tmp_path) == ["file.part"]
-    server.asked.clear()
+    assert files(tmp_path) == []
     assert fetch_file() == CONTENT
-    assert server.asked["file"][0].startswith("bytes=")
     assert files(tmp_path) == ["file"]
 
 
@@ -145,7 +148,7 @@ def test_an_interruption_leaves_nothing(fetch_file, server, tmp_path, monkeypatc
         arrived.wait(10)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("betanll_paper.datasets.fetch_all.wait", interrupted)
+    monkeypatch.setattr("betanll_paper.datasets.download.wait", interrupted)
     with pytest.raises(KeyboardInterrupt):
         fetch_file(progress=lambda *_: arrived.set())
     server.released.set()
@@ -153,10 +156,3 @@ def test_an_interruption_leaves_nothing(fetch_file, server, tmp_path, monkeypatc
         if thread.name.startswith("ThreadPool"):
             thread.join(10)
     assert files(tmp_path) == []
-
-
-def test_a_part_beside_the_right_file_is_removed(fetch_file, server, tmp_path):
-    assert fetch_file() == CONTENT
-    (tmp_path / "new" / "file.part").write_bytes(b"old")
-    assert fetch_file() == CONTENT
-    assert files(tmp_path) == ["file"]
