@@ -33,7 +33,7 @@ def skip_without_fetch():
 def simulator():
     """The simulated Fetch robot."""
     skip_without_fetch()
-    from betanll_paper.simulators.fetch_rollout import make_fetch
+    from betanll_paper.simulators.fetch_rollouts import make_fetch
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MUJOCO_GL", "disable")

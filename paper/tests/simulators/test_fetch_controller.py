@@ -7,7 +7,7 @@ pytest.importorskip("gymnasium")
 
 from betanll_paper.simulators.fetch_controller import SKILLS, draw_skill
 from betanll_paper.simulators.fetch_data import ARRIVED, share_moving
-from betanll_paper.simulators.fetch_rollout import play
+from betanll_paper.simulators.fetch_rollouts import play
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def played(simulator, monkeypatch):
 
     def play_all(skill, n):
         monkeypatch.setattr(
-            "betanll_paper.simulators.fetch_rollout.draw_skill", lambda rng: skill
+            "betanll_paper.simulators.fetch_rollouts.draw_skill", lambda rng: skill
         )
         return [play(simulator, seed=1, index=index) for index in range(n)]
 

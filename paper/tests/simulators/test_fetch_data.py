@@ -13,8 +13,7 @@ from betanll_paper.simulators.fetch_data import (
     split_rollouts,
     summarize_fetch,
 )
-from betanll_paper.simulators.fetch_files import missing_shards, write_shard
-from betanll_paper.simulators.fetch_rollout import Rollout
+from betanll_paper.simulators.fetch_files import Rollout, missing_shards, write_shard
 
 
 @pytest.fixture

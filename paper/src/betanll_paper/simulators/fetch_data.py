@@ -15,10 +15,10 @@ from betanll_paper.simulators.fetch_controller import SKILLS
 from betanll_paper.simulators.fetch_files import (
     N_ACTIONS,
     N_OBSERVED,
+    N_STEPS,
     complete_shards,
     read_shard,
 )
-from betanll_paper.simulators.fetch_rollout import N_STEPS
 
 #: An object that moves less than this in a step is at rest, in metres. On the table the
 #: solver of the simulator lets it tremble by less than a thousandth of it.

@@ -16,9 +16,10 @@ from betanll.files import check_writable, written_atomically
 from betanll.typing import Array
 from betanll_paper.datasets import DataError
 from betanll_paper.simulators.fetch_controller import CONTROLLER_VERSION, SKILLS
-from betanll_paper.simulators.fetch_rollout import ENVIRONMENT, N_STEPS, Rollout
 
 HEADER = "fetch.json"
+ENVIRONMENT = "FetchPickAndPlace-v4"
+N_STEPS = 50
 #: As many transitions as the paper has.
 N_ROLLOUTS = 16_800
 ROLLOUTS_PER_SHARD = 50
@@ -34,8 +35,28 @@ _ABOUT = (
 _ABANDONED = 60.0
 
 
+class Rollout(NamedTuple):
+    """What was seen and done.
+
+    Parameters
+    ----------
+    observations : array of shape (51, 25)
+        Before each step and after the last.
+    actions : array of shape (50, 4)
+    goal : array of shape (3,)
+        Where the object was to be brought.
+    skill : str
+        How the rollout was played, a name in ``SKILLS``.
+    """
+
+    observations: Array
+    actions: Array
+    goal: Array
+    skill: str
+
+
 class Rollouts(NamedTuple):
-    """Several rollouts, see `fetch_rollout.Rollout`."""
+    """Several rollouts, see :class:`Rollout`."""
 
     observations: Array
     actions: Array

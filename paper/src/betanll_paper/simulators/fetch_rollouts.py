@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import io
 import multiprocessing
 import operator
 import os
@@ -16,16 +17,21 @@ from multiprocessing.synchronize import Event
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from betanll.processes import available_cores, check_guard, refuse_to_nest
 from betanll.progress import Progress
+from betanll_paper.simulators.fetch_controller import PickAndPlace, draw_skill
 from betanll_paper.simulators.fetch_files import (
+    ENVIRONMENT,
     N_ROLLOUTS,
+    N_STEPS,
+    Rollout,
     Shard,
     missing_shards,
     remove_leftovers,
     write_shard,
 )
-from betanll_paper.simulators.fetch_rollout import N_STEPS, make_fetch, play
 
 #: With fewer, one of the parts of the split would be empty.
 MIN_ROLLOUTS = 7
@@ -97,6 +103,36 @@ def generate_fetch(
         if shards:
             _run(shards, seed, n_jobs or available_cores(), shown.update)
     remove_leftovers(folder)
+
+
+def make_fetch() -> Any:
+    """Return the simulator, without the wrappers that check its use."""
+    import gymnasium
+
+    # gymnasium-robotics greets with a notice about other robots.
+    with contextlib.redirect_stderr(io.StringIO()):
+        import gymnasium_robotics
+
+    gymnasium.register_envs(gymnasium_robotics)
+    return gymnasium.make(ENVIRONMENT).unwrapped
+
+
+def play(simulator: Any, *, seed: int, index: int) -> Rollout:
+    """Return rollout `index` of the data with this seed.
+
+    It depends on nothing else, in particular not on what was simulated before.
+    """
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(index,)))
+    skill = draw_skill(rng)
+    seen, _ = simulator.reset(seed=int(rng.integers(2**32)))
+    goal = seen["desired_goal"]
+    player = PickAndPlace(skill, seen["observation"][:3], goal, rng)
+    observations, actions = [seen["observation"]], []
+    for _ in range(N_STEPS):
+        actions.append(player.act(observations[-1]))
+        seen, *_ = simulator.step(actions[-1])
+        observations.append(seen["observation"])
+    return Rollout(np.array(observations), np.array(actions), goal, skill)
 
 
 def _run(
