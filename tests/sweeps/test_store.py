@@ -65,6 +65,14 @@ def test_failures_are_counted_and_forgotten(store):
     assert store.n_failures() == {}
 
 
+def test_forgotten_results_can_be_stored_again(store):
+    fill(store)
+    store.forget_results(TASKS[:2])
+    assert store.done() == {task.key for task in TASKS[2:]}
+    store.add_result(TASKS[0], [{"a": 2}], seconds=0.0)
+    assert store.rows(TASKS[:2]) == [{"a": 2}]
+
+
 def test_what_cannot_be_read_back_is_not_stored(store):
     for value in (10**400, "\ud800", object(), {1: 2}):
         with pytest.raises((ValueError, TypeError)):

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import multiprocessing
 import os
+import signal
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -63,12 +66,10 @@ def connected(n_workers: int, scheduler: str | None) -> Iterator[Any]:
             with Client(scheduler, timeout=20) as client:
                 yield client
             return
-        with (
-            _environment_kept(),
-            _started(n_workers) as cluster,
-            Client(cluster) as client,
-        ):
-            yield client
+        with _environment_kept(), contextlib.ExitStack() as stack:
+            with _ctrl_c_delayed():
+                cluster = stack.enter_context(_started(n_workers))
+            yield stack.enter_context(Client(cluster))
 
 
 def _started(n_workers: int) -> Any:
@@ -119,6 +120,32 @@ def _silent() -> Iterator[None]:
         yield
     finally:
         logger.setLevel(before)
+
+
+@contextlib.contextmanager
+def _ctrl_c_delayed() -> Iterator[None]:
+    """Hold back Ctrl-C; processes that start meanwhile never hear it.
+
+    Dask leaves processes behind if it is interrupted while it starts them, and each
+    worker would print a traceback. Workers end with the process that runs the sweep.
+    """
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    pressed: list[int] = []
+    handler = signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
+    # With its first lock Python starts a process and lets Ctrl-C through again.
+    multiprocessing.get_context("spawn").Lock()
+    # Inherited by the thread that starts the workers, and by the workers.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.signal(signal.SIGINT, handler)
+    if pressed:
+        signal.raise_signal(signal.SIGINT)
 
 
 @contextlib.contextmanager

@@ -193,6 +193,11 @@ class Store:
         """Give every task that was given up another chance."""
         self._write("delete from failures", ())
 
+    def forget_results(self, tasks: Iterable[Task]) -> None:
+        """Delete the results of these tasks, so that a sweep runs them again."""
+        for task in tasks:
+            self._write("delete from results where key = ?", (task.key,))
+
     def rows(self, tasks: Iterable[Task]) -> Rows:
         """Return the result rows of these tasks, in the order of the tasks."""
         return [
