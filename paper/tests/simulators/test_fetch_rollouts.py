@@ -1,11 +1,16 @@
 """Generation of Fetch rollouts: undisturbed, interrupted, killed and refused."""
 
+import hashlib
+import io
 import json
 import os
+import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +18,7 @@ import pytest
 
 pytest.importorskip("gymnasium")
 
+from betanll.sweeps import SweepReport
 from betanll_paper.datasets import DataError
 from betanll_paper.simulators import fetch_files as _fetch_files
 from betanll_paper.simulators.fetch_files import (
@@ -20,7 +26,7 @@ from betanll_paper.simulators.fetch_files import (
     complete_shards,
     read_shard,
 )
-from betanll_paper.simulators.fetch_rollouts import generate_fetch
+from betanll_paper.simulators.fetch_rollouts import generate_fetch, play
 
 
 @pytest.fixture
@@ -59,9 +65,7 @@ def test_bits_depend_neither_on_processes_nor_on_files(fetch_folder, tmp_path):
 
 def test_a_complete_folder_is_left_alone(fetch_folder, monkeypatch):
     before = [identity(path) for path in finished(fetch_folder)]
-    monkeypatch.setattr(
-        "betanll_paper.simulators.fetch_rollouts.ProcessPoolExecutor", None
-    )
+    monkeypatch.setattr("betanll_paper.simulators.fetch_rollouts.run_sweep", None)
     # Not even the simulator is needed.
     monkeypatch.setattr("betanll_paper.simulators.fetch_files.versions", dict)
     generate_fetch(fetch_folder, n_rollouts=12)
@@ -84,7 +88,6 @@ def test_it_goes_on_after_being_killed(
         complete_shards(folder)
     leftover = folder / ".rollouts-000007-0123.npz"
     leftover.touch()
-    os.utime(leftover, (0, 0))
     generate_fetch(folder, n_rollouts=8, n_jobs=2)
     assert not leftover.exists()
     assert set(kept) <= {identity(path) for path in finished(folder)}
@@ -134,15 +137,86 @@ def simulates(pid):
 
 
 @pytest.mark.cluster
-def test_a_worker_that_dies(generating, until, session, tmp_path):
+def test_a_worker_that_dies_is_replaced(
+    fetch_folder, generating, until, session, tmp_path
+):
     folder = tmp_path / "rollouts"
     with generating(folder) as process:
         until(lambda: finished(folder))
         os.kill(workers(session(process.pid))[0], signal.SIGKILL)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=120)
         until(lambda: not session(process.pid), 10)
-    last = err.strip().splitlines()[-1]
-    assert last.startswith("ChildProcessError: a process that simulates has died")
+    assert process.returncode == 0, err
+    check_same_bits(folder, fetch_folder, 8)
+
+
+def test_a_shard_has_the_bytes_of_its_rollouts(fetch_folder, simulator):
+    path = fetch_folder / "rollouts-000004.npz"
+    rollouts = [play(simulator, seed=0, index=index) for index in range(4, 8)]
+    names = ("observations", "actions", "goals", "skills")
+    columns = map(np.array, zip(*rollouts, strict=True))
+    file = io.BytesIO()
+    np.savez(file, **dict(zip(names, columns, strict=True)))
+    assert path.read_bytes() == file.getvalue()
+    # which are those that its task reported
+    with closing(sqlite3.connect(fetch_folder / "sweep.db")) as store:
+        results = store.execute("select rows from results").fetchall()
+    checksum = hashlib.sha256(path.read_bytes()).hexdigest()
+    expected = [{"file": path.name, "sha256": checksum}]
+    assert expected in [json.loads(rows) for (rows,) in results]
+
+
+@pytest.fixture
+def in_this_process(simulator, monkeypatch):
+    """Tasks run in the process of the tests, which is faster than to start others."""
+
+    def run_sweep(tasks, store, **_):
+        waiting = [task for task in tasks if not store.is_done(task)]
+        for task in waiting:
+            store.add_result(task, task.run(), seconds=0.0)
+        return SweepReport(len(waiting), len(tasks) - len(waiting), 0, 0, 0.0)
+
+    module = "betanll_paper.simulators.fetch_rollouts"
+    monkeypatch.setattr(f"{module}.run_sweep", run_sweep)
+    monkeypatch.setattr(f"{module}._simulator", lambda: simulator)
+
+
+@pytest.mark.usefixtures("in_this_process")
+@pytest.mark.parametrize("has_store", [True, False])
+def test_only_files_that_are_gone_are_generated(fetch_folder, tmp_path, has_store):
+    """Without a store: the folder is of a former version, or was moved."""
+    folder = tmp_path / "rollouts"
+    shutil.copytree(fetch_folder, folder)
+    if not has_store:
+        (folder / "sweep.db").unlink()
+    gone = folder / "rollouts-000004.npz"
+    content = gone.read_bytes()
+    gone.unlink()
+    kept = [identity(path) for path in finished(folder)]
+    generate_fetch(folder, n_rollouts=12, n_jobs=1)
+    assert gone.read_bytes() == content
+    assert set(kept) < {identity(path) for path in finished(folder)}
+    # once more, now that the store has its result
+    gone.unlink()
+    generate_fetch(folder, n_rollouts=12, n_jobs=1)
+    assert gone.read_bytes() == content
+
+
+@pytest.mark.cluster
+def test_shards_that_cannot_be_generated(fetch_folder, tmp_path):
+    folder = tmp_path / "rollouts"
+    shutil.copytree(fetch_folder, folder)
+    for name in ("rollouts-000000.npz", "rollouts-000004.npz", "sweep.db"):
+        (folder / name).unlink()
+    (folder / "rollouts-000004.npz").mkdir()
+    for _ in range(2):  # the second call tries again
+        with pytest.raises(
+            ChildProcessError,
+            match=r"^1 of 3 files .* \(IsADirectoryError: .*; gen.*on$",
+        ):
+            generate_fetch(folder, n_rollouts=12, n_jobs=1)
+        assert (folder / "rollouts-000000.npz").is_file()
+        (folder / "rollouts-000000.npz").unlink()
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import time
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -31,8 +29,6 @@ _ABOUT = (
     "Rollouts of a scripted controller in the simulator FetchPickAndPlace. They are a "
     "substitute: the recordings of Seitzer et al. (2022) were never published."
 )
-# Seconds after which a temporary file belongs to nobody.
-_ABANDONED = 60.0
 
 
 class Rollout(NamedTuple):
@@ -174,14 +170,6 @@ def read_shard(shard: Shard) -> Rollouts:
             "the same settings"
         ) from None
     return rollouts
-
-
-def remove_leftovers(folder: Path) -> None:
-    """Remove temporary files of processes that were killed while they wrote."""
-    for path in folder.glob(".rollouts-*.npz"):
-        with contextlib.suppress(FileNotFoundError):
-            if time.time() - path.stat().st_mtime > _ABANDONED:
-                path.unlink()
 
 
 def _write_header(folder: Path, settings: dict[str, Any]) -> None:

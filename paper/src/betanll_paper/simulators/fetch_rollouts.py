@@ -1,26 +1,21 @@
-"""Rollouts of the simulated Fetch robot, generated on several cores."""
+"""Rollouts of the simulated Fetch robot, as tasks of a sweep."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
+import hashlib
 import io
-import multiprocessing
 import operator
 import os
-import signal
-import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
-from multiprocessing.synchronize import Event
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from betanll.processes import available_cores, check_guard, refuse_to_nest
-from betanll.progress import Progress
+from betanll.processes import refuse_to_nest
+from betanll.sentences import shortened
+from betanll.sweeps import Store, Task, run_sweep, task
 from betanll_paper.simulators.fetch_controller import PickAndPlace, draw_skill
 from betanll_paper.simulators.fetch_files import (
     ENVIRONMENT,
@@ -28,11 +23,13 @@ from betanll_paper.simulators.fetch_files import (
     N_STEPS,
     Rollout,
     Shard,
+    all_shards,
     missing_shards,
-    remove_leftovers,
     write_shard,
 )
 
+#: Which shards are finished, in the folder of the rollouts.
+STORE = "sweep.db"
 #: With fewer, one of the parts of the split would be empty.
 MIN_ROLLOUTS = 7
 
@@ -61,7 +58,8 @@ def generate_fetch(
     The object moves, by more than 0.1 mm, in about 59 % of the steps;
     :func:`summarize_fetch` tells it for each skill.
 
-    After an interruption, by whatever, another call goes on where this one stopped. A
+    After an interruption, even a kill, another call keeps the finished files and
+    generates the others: each file is a task of a sweep with a store in the folder. A
     rollout depends on `seed` and its number alone: not on the number of processes, and
     not on interruptions. Other versions of the simulator may give other bits.
 
@@ -84,6 +82,8 @@ def generate_fetch(
         If the folder holds anything else, or rollouts with other settings.
     ImportError
         If the simulator is not installed.
+    ChildProcessError
+        If files could not be generated, three times in a row. The others stay.
     """
     refuse_to_nest()
     n_rollouts, seed = operator.index(n_rollouts), operator.index(seed)
@@ -94,15 +94,47 @@ def generate_fetch(
     if n_jobs is not None and n_jobs < 1:
         raise ValueError(f"n_jobs must be at least 1, got {n_jobs}")
     folder = Path(folder)
-    shards = missing_shards(folder, n_rollouts, seed)
-    n_missing = sum(shard.n for shard in shards)
-    n_before = (n_rollouts - n_missing) * N_STEPS
-    with Progress(
-        n_rollouts * N_STEPS, "steps", initial=n_before, is_shown=progress
-    ) as shown:
-        if shards:
-            _run(shards, seed, n_jobs or available_cores(), shown.update)
-    remove_leftovers(folder)
+    if missing := missing_shards(folder, n_rollouts, seed):
+        _run(folder, missing, seed, n_jobs, progress)
+    # Of processes that were killed while they wrote.
+    for leftover in folder.glob(".rollouts-*.npz"):
+        leftover.unlink(missing_ok=True)
+
+
+def _run(
+    folder: Path, missing: list[Shard], seed: int, n_jobs: int | None, progress: bool
+) -> None:
+    """Run the shards as tasks of a sweep, whose store knows which are finished."""
+
+    def task_of(shard: Shard) -> Task:
+        path, first, n = shard
+        path = path.absolute()  # the files of a moved folder are looked at again
+        return Task.of(generate_shard, path=str(path), first=first, n=n, seed=seed)
+
+    tasks = list(map(task_of, all_shards(folder)))
+    with Store(folder / STORE) as store:
+        store.forget_failures()
+        store.forget_results(map(task_of, missing))  # of files that somebody deleted
+        report = run_sweep(tasks, store, n_workers=n_jobs, progress=progress)
+        if report.n_given_up:
+            reason = store.failures()[-1][1].strip().splitlines()[-1]
+            raise ChildProcessError(
+                f"{report.n_given_up} of {len(tasks)} files of rollouts could not be "
+                f"generated ({shortened(reason)}); generate again with the same "
+                "settings to go on"
+            )
+
+
+@task
+def generate_shard(*, path: str, first: int, n: int, seed: int) -> list[dict[str, str]]:
+    """Write a shard unless it is there, and return its checksum."""
+    shard = Shard(Path(path), first, n)
+    if not shard.path.exists():
+        simulator = _simulator()
+        indices = range(first, first + n)
+        write_shard(shard, [play(simulator, seed=seed, index=i) for i in indices])
+    checksum = hashlib.sha256(shard.path.read_bytes()).hexdigest()
+    return [{"file": shard.path.name, "sha256": checksum}]
 
 
 def make_fetch() -> Any:
@@ -135,81 +167,7 @@ def play(simulator: Any, *, seed: int, index: int) -> Rollout:
     return Rollout(np.array(observations), np.array(actions), goal, skill)
 
 
-def _run(
-    shards: list[Shard], seed: int, n_jobs: int, report: Callable[[int], object]
-) -> None:
-    """Generate shards in processes, and report numbers of steps that are stored."""
-    # Not forked: threads, such as those of JAX, do not survive that.
-    context = multiprocessing.get_context("spawn")
-    stop = context.Event()
-    n_workers = min(n_jobs, len(shards))
-    pool = ProcessPoolExecutor(n_workers, context, _start_worker, (stop,))
-    try:
-        with _interruption_delayed():
-            futures = [pool.submit(_generate, shard, seed) for shard in shards]
-        for future in as_completed(futures):
-            report(future.result())
-    except BrokenProcessPool:
-        check_guard("generate_fetch")
-        raise ChildProcessError(
-            "a process that simulates has died; what is finished stays: generate again "
-            "with the same settings to go on"
-        ) from None
-    finally:
-        stop.set()
-        pool.shutdown(cancel_futures=True)
-
-
-@contextlib.contextmanager
-def _interruption_delayed() -> Iterator[None]:
-    """Hold back Ctrl-C; processes started meanwhile do not hear it at all."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-# In the workers
-
-
-class _Stopped(Exception):
-    """The generation ends early."""
-
-
-_stop: Event
-
-
-def _start_worker(stop: Event) -> None:
-    global _stop
-    _stop = stop
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # `stop` is for that
-    os.environ["MUJOCO_GL"] = "disable"  # nothing is drawn
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    """Leave when the process that started this one is killed; nobody tells a worker."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    parent.join()
-    os._exit(1)
-
-
-def _generate(shard: Shard, seed: int) -> int:
-    """Write a shard and return its number of steps."""
-    rollouts = []
-    for index in range(shard.first, shard.first + shard.n):
-        if _stop.is_set():
-            raise _Stopped
-        rollouts.append(play(_simulator(), seed=seed, index=index))
-    write_shard(shard, rollouts)
-    return shard.n * N_STEPS
-
-
 @functools.cache
 def _simulator() -> Any:
+    os.environ["MUJOCO_GL"] = "disable"  # nothing is drawn
     return make_fetch()
