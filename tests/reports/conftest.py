@@ -1,4 +1,7 @@
-"""A report with realistic numbers, any part of which a test can replace."""
+"""A report with realistic numbers, and a reader of HTML documents."""
+
+import re
+from html.parser import HTMLParser
 
 import numpy as np
 import pytest
@@ -6,6 +9,51 @@ import pytest
 from betanll.distributions import Normal
 from betanll.metrics import evaluate
 from betanll.reports import Finding, FitReport
+
+VOID = {"meta", "link", "br", "hr", "img"}
+
+
+class Document(HTMLParser):
+    """Tags, attributes and visible text of a document, whose tags must match."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.open, self.tags, self.texts = [], [], []
+        self.feed(html)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] != "style":
+            self.texts.append(data.strip())
+
+    @property
+    def raw(self):
+        return re.sub(r"[ \n]+", " ", " ".join(self.texts))
+
+    @property
+    def text(self):
+        return re.sub(r"\s+", " ", self.raw)
+
+    def all(self, name):
+        return [attrs for tag, attrs in self.tags if tag == name]
+
+
+@pytest.fixture(scope="session")
+def parse():
+    """The class that reads an HTML document and checks that its tags match."""
+    return Document
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,7 @@ from betanll import __version__
 from betanll.diagnostics import log_residual_histogram
 from betanll.evaluation import RULE, Diagnosis, TargetScores
 from betanll.reports._render import Ink, Plot
-from betanll.reports._report import Finding
+from betanll.reports.page import Finding
 from betanll.reports.pages import environment
 from betanll.reports.style import (
     BLUE,

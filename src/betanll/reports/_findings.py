@@ -25,7 +25,7 @@ from betanll.evaluation import (
     differs,
 )
 from betanll.objectives import BetaNLL, Objective
-from betanll.reports._report import Finding
+from betanll.reports.page import Finding
 from betanll.typing import Array
 
 #: Differences below this are not worth a warning even where they are significant.

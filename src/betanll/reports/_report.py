@@ -4,37 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from betanll.distributions import Distribution
 from betanll.metrics import Scores, rmse
+from betanll.reports.page import Finding
 from betanll.typing import Array
 
 #: Coverage of the intervals of a report.
 LEVEL = 0.9
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One sentence on the model, for a reader who is no specialist.
-
-    Parameters
-    ----------
-    kind : {"good", "note", "warning"}
-        Chooses icon and colour.
-    text : str
-
-    Examples
-    --------
-    >>> Finding("warning", "Three rows are far off.").kind
-    'warning'
-    """
-
-    kind: Literal["good", "note", "warning"]
-    text: str
 
 
 @dataclass(frozen=True, eq=False)
