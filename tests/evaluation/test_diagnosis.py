@@ -11,7 +11,7 @@ from betanll import HeteroscedasticRegressor, datasets
 from betanll.evaluation import TrialSettings, diagnose
 from betanll.evaluation._diagnosis import _settings_of
 from betanll.networks import MLP
-from betanll.reports import render_diagnosis
+from betanll.reports import diagnosis_page
 
 QUICK = TrialSettings(hidden_sizes=(16,), max_updates=300)
 RNG = np.random.default_rng(0)
@@ -146,7 +146,7 @@ def test_several_targets_and_missing_ones():
     targets = json.loads(json.dumps(found.to_dict()))["targets"]
     assert [target["name"] for target in targets] == ["grams", "metres"]
     assert targets[1]["rmse"] == found.targets[1].rmse
-    page = render_diagnosis(found, title="T", configuration={}, command="c")
+    page = diagnosis_page(found, title="T", configuration={}, command="c").html()
     assert "<h3>grams</h3>" in page
     assert page.count('aria-label="Scores of the objectives, ') == 2
 

@@ -13,7 +13,7 @@ from betanll.networks import MLP
 from betanll.objectives import MSE as MSEObjective
 from betanll.objectives import BetaNLL
 from betanll.reports import findings_of, report_of
-from betanll.reports._assessment import _calibration
+from betanll.reports._report import _calibration
 
 
 def assessed():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from betanll.reports import Panel, render_report
+from betanll.reports import Picture
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 CHROMEDRIVER = shutil.which("chromedriver")
@@ -44,10 +44,10 @@ def page(request, browser, make_report, tmp_path_factory):
         d=d,
         is_missing=d > 1,
         target_names=["averylongname" * 8, "b", "c"][:d],
-        introduction=[Panel("First", "Text", figure)],
+        introduction=[Picture(figure, "First", "Text")],
     )
     path = tmp_path_factory.mktemp("report") / "report.html"
-    path.write_text(render_report(report), encoding="utf-8")
+    path.write_text(report.html(), encoding="utf-8")
     browser.get(path.as_uri())
     return browser
 

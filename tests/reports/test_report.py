@@ -5,19 +5,19 @@ import pytest
 from matplotlib.figure import Figure
 
 from betanll.distributions import Mixture, Normal, StudentT
-from betanll.reports import Finding, Panel, render_report, sine_figure
+from betanll.reports import Finding, Picture, sine_figure
 from betanll.reports.style import format_number
 
 
 def panel(text="Look at this."):
     figure = Figure(figsize=(5, 2))
     figure.subplots().plot([0, 1], [0, 1], label="line")
-    return Panel("First things first", text, figure)
+    return Picture(figure, "First things first", text)
 
 
 def test_report_tells_the_story(make_report, parse):
     report = make_report(introduction=[panel()])
-    document = parse(render_report(report))
+    document = parse(report.html())
     for part in (
         "House prices",
         "First things first",
@@ -43,7 +43,7 @@ def test_report_tells_the_story(make_report, parse):
 
 
 def test_report_is_self_contained_and_small(make_report, parse):
-    html = render_report(make_report(d=6, n=5000, introduction=[panel()]))
+    html = make_report(d=6, n=5000, introduction=[panel()]).html()
     assert len(html.encode()) < 1_000_000
     document = parse(html)
     assert not document.all("script")
@@ -63,7 +63,7 @@ def test_report_is_self_contained_and_small(make_report, parse):
 
 
 def test_same_report_same_bytes(make_report):
-    one, two = (render_report(make_report(introduction=[panel()])) for _ in range(2))
+    one, two = (make_report(introduction=[panel()]).html() for _ in range(2))
     assert one == two
 
 
@@ -79,7 +79,7 @@ def test_texts_of_the_user_are_escaped(make_report, parse):
         command=evil,
         introduction=[panel(evil)],
     )
-    html = render_report(report)
+    html = report.html()
     assert "<script" not in html
     document = parse(html)
     # title twice, name, scores, finding, fraction, configuration twice, command, panel
@@ -87,7 +87,7 @@ def test_texts_of_the_user_are_escaped(make_report, parse):
 
 
 def test_sections_of_targets_are_limited(make_report, parse):
-    html = render_report(make_report(d=8, n=50, history={}))
+    html = make_report(d=8, n=50, history={}).html()
     document = parse(html)
     assert "Figures are shown for the first 6 of 8 targets" in document.text
     assert len(document.all("figure")) == 6 * 5
@@ -100,7 +100,7 @@ def test_sections_of_targets_are_limited(make_report, parse):
 
 def test_each_target_is_scored_in_its_own_unit(make_report, parse):
     report = make_report(d=2, n=60, target_names=["grams", "mm"], history={})
-    html = render_report(report)
+    html = report.html()
     document = parse(html)
     for name in report.target_names:
         assert f'aria-label="Scores of the models, {name}"' in html
@@ -108,7 +108,7 @@ def test_each_target_is_scored_in_its_own_unit(make_report, parse):
         assert format_number(scores["This model"].rmse) in document.text
     assert document.text.count("★ best:") >= 4
     # one target needs no headings
-    assert "Scores of the models," not in render_report(make_report(n=60, history={}))
+    assert "Scores of the models," not in make_report(n=60, history={}).html()
 
 
 def test_adjusted_intervals_are_told(make_report, parse):
@@ -117,7 +117,7 @@ def test_adjusted_intervals_are_told(make_report, parse):
         interval=wide.target[:, None] + np.array([-9.0, 9.0])[:, None], history={}
     )
     for report, is_told in ((plain, False), (wide, True)):
-        text = parse(render_report(report)).text
+        text = parse(report.html()).text
         assert ("The diamond is the 90 % interval" in text) is is_told
         assert ("intervals as they were before adjustment" in text) is is_told
 
@@ -128,12 +128,10 @@ def test_infinite_intervals(make_report, parse):
     some[:3, 0], some[:3, 1] = -np.inf, np.inf
     lower[:, 0] = -np.inf
     every[:, 0], every[:, 1] = -np.inf, np.inf
-    text = parse(render_report(make_report(n=50, interval=some, history={}))).text
+    text = parse(make_report(n=50, interval=some, history={}).html()).text
     assert "3 of 50 are infinite and not drawn" in text
     for interval in (lower, every):
-        text = parse(
-            render_report(make_report(n=50, interval=interval, history={}))
-        ).text
+        text = parse(make_report(n=50, interval=interval, history={}).html()).text
         assert "no interval is finite" in text
         assert "50 of 50 are infinite" in text
     assert "Of 50 90 % intervals, 50 held the truth" in text
@@ -142,7 +140,7 @@ def test_infinite_intervals(make_report, parse):
 @pytest.mark.parametrize("scale", [1e-30, 1e30])
 @pytest.mark.parametrize("n", [2, 200])
 def test_any_scale(make_report, parse, scale, n):
-    document = parse(render_report(make_report(n=n, scale=scale, history={})))
+    document = parse(make_report(n=n, scale=scale, history={}).html())
     power = "10⁻³" if scale < 1 else "10³"
     assert power in document.text
     # no long tails of zeros
@@ -162,46 +160,44 @@ def test_constant_targets(make_report, parse, value):
             interval=predictive.interval(0.9),
             history={},
         )
-        text = parse(render_report(report)).text
+        text = parse(report.html()).text
         assert "The held-out values are all equal" in text
 
 
 @pytest.mark.parametrize("n", [1, 2])
 def test_few_rows(make_report, parse, n):
-    text = parse(render_report(make_report(n=n, d=2, history={}))).text
+    text = parse(make_report(n=n, d=2, history={}).html()).text
     assert f"Of {n} 90 % intervals" in text
 
 
 def test_missing_targets(make_report, parse):
     report = make_report(d=2, n=300, is_missing=True)
     n_known = int(np.sum(~np.isnan(report.target)))
-    assert f"{n_known:,} held-out values" in parse(render_report(report)).text
+    assert f"{n_known:,} held-out values" in parse(report.html()).text
     # a target that was never observed
     target = report.target.copy()
     target[:, 1] = np.nan
-    document = parse(render_report(make_report(d=2, n=300, target=target, history={})))
+    document = parse(make_report(d=2, n=300, target=target, history={}).html())
     assert "There are no held-out values of this target." in document.text
     assert len(document.all("figure")) == 5
 
 
 def test_optional_parts_may_be_empty(make_report, parse):
     document = parse(
-        render_report(
-            make_report(
-                scores={},
-                findings=[],
-                history={},
-                sample_fractions={},
-                configuration={},
-                command="",
-            )
-        )
+        make_report(
+            scores={},
+            findings=[],
+            history={},
+            sample_fractions={},
+            configuration={},
+            command="",
+        ).html()
     )
     assert "No training history was recorded." in document.text
     assert "Against simpler models" not in document.text
     report = make_report()
     first = dict([next(iter(report.scores[0].items()))])
-    text = parse(render_report(make_report(scores=first))).text
+    text = parse(make_report(scores=first).html()).text
     assert "No simpler model was compared." in text
     assert "★" not in text
 
@@ -214,7 +210,7 @@ def test_history_may_have_gaps(make_report, parse):
         "validation_nll": nan,
         "validation_mse": nan,
     }
-    text = parse(render_report(make_report(history=history))).text
+    text = parse(make_report(history=history).html()).text
     assert "Loss during training" in text
     assert "Error during training" not in text
     # no epochs; one record; a start that is far off
@@ -224,7 +220,7 @@ def test_history_may_have_gaps(make_report, parse):
         {"epoch": range(100), "validation_nll": [1e9, *np.linspace(2, 1, 99)]},
         {"epoch": [], "train_loss": []},
     ):
-        render_report(make_report(n=2, history=history))
+        make_report(n=2, history=history).html()
 
 
 def test_other_distributions(make_report):
@@ -238,7 +234,7 @@ def test_other_distributions(make_report):
             interval=predictive.interval(0.9),
             history={},
         )
-        render_report(report)
+        report.html()
 
 
 def test_wrong_shapes_raise(make_report):

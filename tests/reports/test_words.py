@@ -3,6 +3,7 @@ import pytest
 
 from betanll.distributions import Normal
 from betanll.metrics import Scores
+from betanll.reports import Column
 from betanll.reports._report import TargetResult
 from betanll.reports._words import (
     count_of_hundred,
@@ -105,6 +106,13 @@ def test_headlines_without_variation_or_values(make_report):
     assert [h.value for h in headlines(missing)] == ["–", "–", "–"]
 
 
+def marks_of(table):
+    """Return by row which columns are marked as the best."""
+    return {
+        name: [cell.mark == "best" for cell in cells] for name, *cells in table.rows
+    }
+
+
 def test_best_of_each_column_is_marked():
     table = score_table(
         {
@@ -112,24 +120,22 @@ def test_best_of_each_column_is_marked():
             "other": scores(rmse=2.0, log_likelihood=-0.5, crps=2.0, coverage=0.88),
         }
     )
-    marks = {name: [cell.is_best for cell in cells] for name, cells in table.rows}
     # equal values are both best; the width has no best
-    assert marks == {
+    assert marks_of(table) == {
         "model": [True, False, True, False, False],
         "other": [False, True, True, True, False],
     }
-    assert [cell.text for cell in table.rows[0][1]] == ["1", "−1", "2", "95.0 %", "2"]
-    assert table.columns[3] == ("Held by 90 % intervals", "90 % is best")
+    _, *cells = table.rows[0]
+    assert [cell.text for cell in cells] == ["1", "−1", "2", "95.0 %", "2"]
+    assert table.columns[4] == Column("Held by 90 % intervals", "90 % is best")
 
 
 def test_table_of_one_model_or_with_gaps():
-    assert score_table({}) is None
-    table = score_table({"model": scores()})
-    assert not any(cell.is_best for _, cells in table.rows for cell in cells)
+    assert not any(marks_of(score_table({"model": scores()}))["model"])
     nan = float("nan")
     gaps = Scores(1.0, nan, nan, {}, {})
     table = score_table({"model": scores(), "point": gaps})
-    assert [cell.text for cell in table.rows[1][1]] == ["1", "–", "–", "–", "–"]
-    assert [cell.is_best for cell in table.rows[0][1]] == [True] * 4 + [False]
+    assert [cell.text for cell in table.rows[1][1:]] == ["1", "–", "–", "–", "–"]
+    assert marks_of(table)["model"] == [True] * 4 + [False]
     table = score_table({"a": gaps, "b": gaps})
-    assert table.rows[0][1][1].text == "–"
+    assert table.rows[0][2].text == "–"

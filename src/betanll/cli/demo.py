@@ -14,7 +14,7 @@ from betanll.cli.output import check_file, command_line, naming, print_assessmen
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from betanll.reports import Panel
+    from betanll.reports import Picture
 
 _STORY = (
     "NLL and beta-NLL train the same network on the same points for {updates} updates. "
@@ -47,12 +47,12 @@ def command(out: Path, seed: int, updates: int) -> None:
     from betanll.estimators import HeteroscedasticRegressor
     from betanll.evaluation import assess
     from betanll.files import written_atomically
-    from betanll.reports import render_report, report_of
+    from betanll.reports import report_of
 
     path = out / "report.html"
     for file in (path, out / "sine.png"):
         check_file(file)
-    panel, picture = _sine(seed, updates)
+    story, picture = _sine(seed, updates)
 
     train, test, n_inputs = _diabetes(seed)
     click.echo(
@@ -72,23 +72,23 @@ def command(out: Path, seed: int, updates: int) -> None:
             "held-out rows": f"{len(test[1])}",
         },
         command=command_line(),
-        introduction=[panel],
+        introduction=[story],
     )
     with naming(out / "sine.png"), written_atomically(out / "sine.png") as temporary:
         picture.savefig(temporary, dpi=150)
     with naming(path), written_atomically(path) as temporary:
-        temporary.write_text(render_report(report), encoding="utf-8")
+        temporary.write_text(report.html(), encoding="utf-8")
     print_assessment(assessment.targets, report.findings)
     click.echo(f"\nPicture: {out / 'sine.png'}\nReport:  {path}")
 
 
-def _sine(seed: int, updates: int) -> tuple[Panel, Figure]:
+def _sine(seed: int, updates: int) -> tuple[Picture, Figure]:
     """Fit the sine of the paper in three ways; tell the story and draw it large."""
     from betanll import HeteroscedasticRegressor, datasets
     from betanll.metrics import log_likelihood, rmse
     from betanll.networks import MLP
     from betanll.objectives import BetaNLL, GaussianNLL
-    from betanll.reports import Panel, sine_figure
+    from betanll.reports import Picture, sine_figure
     from betanll.training import Budget, Data, FitTask, fit_fleet, optimizer
 
     x, y = datasets.sine(seed=0)
@@ -137,12 +137,12 @@ def _sine(seed: int, updates: int) -> tuple[Panel, Figure]:
     click.echo(f"{'best possible':22}{noise:8.4f}{best:17.3f}")
 
     listed = ", ".join(f"{error:.3g} ({label})" for label, error in errors.items())
-    panel = Panel(
+    story = Picture(
+        sine_figure(x, test_y, predictions, width=5),
         title="The pitfall, and the cure",
-        text=_STORY.format(updates=updates, errors=listed, noise=noise),
-        figure=sine_figure(x, test_y, predictions, width=5),
+        caption=_STORY.format(updates=updates, errors=listed, noise=noise),
     )
-    return panel, sine_figure(x, test_y, predictions)
+    return story, sine_figure(x, test_y, predictions)
 
 
 def _diabetes(seed: int) -> tuple[tuple[Any, Any], tuple[Any, Any], int]:

@@ -105,9 +105,9 @@ def command(
         progress=True,
     )
     if out is not None:
-        from betanll.reports import render_diagnosis
+        from betanll.reports import diagnosis_page
 
-        html = render_diagnosis(
+        page = diagnosis_page(
             diagnosis,
             title=f"Is the likelihood starving points of {data.name}?",
             configuration={
@@ -123,7 +123,7 @@ def command(
             command=command_line(),
         )
         with naming(out), written_atomically(out) as temporary:
-            temporary.write_text(html, encoding="utf-8")
+            temporary.write_text(page.html(), encoding="utf-8")
     if as_json:
         click.echo(json.dumps(diagnosis.to_dict(), indent=2))
         return

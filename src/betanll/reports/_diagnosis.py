@@ -1,20 +1,27 @@
-"""The doctor's diagnosis as one HTML document."""
+"""The page of the doctor's diagnosis."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from betanll import __version__
 from betanll.diagnostics import log_residual_histogram
 from betanll.evaluation import RULE, Diagnosis, TargetScores
-from betanll.reports._render import Ink, Plot
-from betanll.reports.page import Finding
-from betanll.reports.pages import environment
+from betanll.reports._fit_page import how_it_was_made
+from betanll.reports.page import (
+    Card,
+    Column,
+    Finding,
+    Heading,
+    Page,
+    Picture,
+    Table,
+    Text,
+)
 from betanll.reports.style import (
     BLUE,
     ORANGE,
@@ -29,14 +36,15 @@ _MAX_POINTS = 1500
 _SIZE = (4.6, 3.4)
 
 
-def render_diagnosis(
+@report_style()
+def diagnosis_page(
     diagnosis: Diagnosis,
     *,
     title: str,
     configuration: Mapping[str, str],
     command: str,
-) -> str:
-    """Return a diagnosis as one HTML document that needs nothing else.
+) -> Page:
+    """Return the page of a diagnosis: the verdict, the scores and the evidence.
 
     Parameters
     ----------
@@ -48,42 +56,47 @@ def render_diagnosis(
     command : str
         What made the diagnosis.
     """
-    sentences = str(diagnosis).splitlines()
-    verdict, *rest = sentences
-    findings = [Finding("warning" if diagnosis.pitfall else "good", verdict)]
-    findings += [Finding("note", sentence) for sentence in rest]
+    verdict, *notes = str(diagnosis).splitlines()
     n_targets = diagnosis.target.shape[1]
-    page = environment("betanll.reports").get_template("diagnosis.html")
-    with report_style():
-        return page.render(
-            title=title,
-            cards=_cards(diagnosis),
-            findings=findings,
-            scores=[(target.name, _scores(target)) for target in diagnosis.targets],
-            plots=_plots(diagnosis),
-            n_targets=n_targets,
-            rule=RULE,
-            configuration=configuration,
-            command=command,
-            version=__version__,
-        )
+    drawn = (
+        f"Errors and spreads are drawn for the first of {n_targets} targets, weights "
+        "for all of them together."
+    )
+    blocks = [
+        Heading("In short"),
+        *_cards(diagnosis),
+        Finding("warning" if diagnosis.pitfall else "good", verdict),
+        *(Finding("note", sentence) for sentence in notes),
+        Heading("The same network, trained four ways"),
+        Text(
+            "On held-out rows, in the unit of the target. The log-likelihood of mse is "
+            "that of a constant spread."
+        ),
+        *(_scores(target, n_targets) for target in diagnosis.targets),
+        Heading("Evidence"),
+        *([Text(drawn)] if n_targets > 1 else []),
+        *_pictures(diagnosis),
+        Text(f"The rule: {RULE}"),
+        *how_it_was_made(configuration, command),
+    ]
+    return Page(title, blocks)
 
 
-def _cards(diagnosis: Diagnosis) -> list[tuple[str, str, str]]:
+def _cards(diagnosis: Diagnosis) -> list[Card]:
     return [
-        (
+        Card(
             "Yes" if diagnosis.pitfall else "No",
             "does the likelihood starve points?",
             "Whether plain likelihood training gives up rows that the same network "
             "could learn.",
         ),
-        (
+        Card(
             f"{diagnosis.effective_sample_fraction:.0%}",
             "of the rows train the mean",
             "What the weights of the likelihood amount to; 100 % if all rows count "
             "alike.",
         ),
-        (
+        Card(
             f"{diagnosis.recommended_beta:g}",
             "is the recommended beta",
             "0 is the plain likelihood, 1 looks at all rows alike.",
@@ -91,54 +104,57 @@ def _cards(diagnosis: Diagnosis) -> list[tuple[str, str, str]]:
     ]
 
 
-def _scores(target: TargetScores) -> list[tuple[str, list[str]]]:
-    return [
-        (name, [format_number(rmse), format_number(target.log_likelihood[name])])
+def _scores(target: TargetScores, n_targets: int) -> Table:
+    rows = [
+        [name, format_number(rmse), format_number(target.log_likelihood[name])]
         for name, rmse in target.rmse.items()
     ]
+    title = target.name if n_targets > 1 else ""
+    return Table(
+        [
+            "Objective",
+            Column("RMSE", "lower is better"),
+            Column("Log-likelihood", "higher is better"),
+        ],
+        rows,
+        title=title,
+        label="Scores of the objectives" + (f", {title}" if title else ""),
+    )
 
 
-def _plots(diagnosis: Diagnosis) -> list[Plot]:
-    ink = Ink()
+def _pictures(diagnosis: Diagnosis) -> Iterator[Picture]:
     challenger = diagnosis.evidence.challenger
-    plots = []
     if diagnosis.test_inputs.shape[1] == 1:
-        plots.append(
-            ink(
-                "The fits",
-                _fit_figure(diagnosis),
-                f"Held-out rows with the means of nll and {challenger}",
-                "Held-out rows, with the mean of the likelihood and of its challenger. "
-                "The band is the likelihood's spread, two standard deviations.",
-            )
+        yield Picture(
+            _fit_figure(diagnosis),
+            "The fits",
+            "Held-out rows, with the mean of the likelihood and of its challenger. The "
+            "band is the likelihood's spread, two standard deviations.",
+            f"Held-out rows with the means of nll and {challenger}",
         )
-    return [
-        *plots,
-        ink(
-            "Noise or misfit?",
-            _spread_figure(diagnosis),
-            f"Errors of nll and {challenger} against the spread that nll predicts",
-            "Each held-out row twice: its error with the likelihood and with the "
-            "challenger, against the spread that the likelihood predicts. On the "
-            "dashed line the error is as large as predicted. If the challenger's "
-            "errors lie far below it on the right, the spread is misfit; if they "
-            "follow it, it is noise.",
-        ),
-        ink(
-            "Who is listened to",
-            _weight_figure(diagnosis),
-            "Histogram of the weights of held-out rows under the likelihood",
-            "Weight of each held-out row in the likelihood, relative to the average. "
-            "Left of the dashed line it is less than a twentieth.",
-        ),
-        ink(
-            "How large the errors are",
-            _residual_figure(diagnosis),
-            f"Histograms of the errors of nll and {challenger}",
-            "Sizes of the errors on held-out rows. Two humps of the likelihood mean "
-            "that it fits some rows and has given up others.",
-        ),
-    ]
+    yield Picture(
+        _spread_figure(diagnosis),
+        "Noise or misfit?",
+        "Each held-out row twice: its error with the likelihood and with the "
+        "challenger, against the spread that the likelihood predicts. On the dashed "
+        "line the error is as large as predicted. If the challenger's errors lie far "
+        "below it on the right, the spread is misfit; if they follow it, it is noise.",
+        f"Errors of nll and {challenger} against the spread that nll predicts",
+    )
+    yield Picture(
+        _weight_figure(diagnosis),
+        "Who is listened to",
+        "Weight of each held-out row in the likelihood, relative to the average. Left "
+        "of the dashed line it is less than a twentieth.",
+        "Histogram of the weights of held-out rows under the likelihood",
+    )
+    yield Picture(
+        _residual_figure(diagnosis),
+        "How large the errors are",
+        "Sizes of the errors on held-out rows. Two humps of the likelihood mean that "
+        "it fits some rows and has given up others.",
+        f"Histograms of the errors of nll and {challenger}",
+    )
 
 
 def _axes() -> tuple[Figure, Axes]:

@@ -59,9 +59,14 @@ def calibration_figure(result: TargetResult) -> Figure:
     )
     ax.set(xlabel="promised share", ylabel="share that held the truth")
     if result.is_adjusted:
-        coverage = result.n_inside / result.n
         ax.plot(
-            LEVEL, coverage, "D", color=ORANGE, markersize=8, zorder=4, label="adjusted"
+            LEVEL,
+            result.coverage,
+            "D",
+            color=ORANGE,
+            markersize=8,
+            zorder=4,
+            label="adjusted",
         )
         ax.legend(loc="upper left")
     return figure

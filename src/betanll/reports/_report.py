@@ -1,4 +1,4 @@
-"""What a report is made of."""
+"""What a report of a fit is made of, and the report of an assessment."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
+from betanll import __version__
 from betanll.distributions import Distribution
+from betanll.estimators import HeteroscedasticRegressor
+from betanll.evaluation import Assessment
 from betanll.metrics import Scores, rmse
-from betanll.reports.page import Finding
+from betanll.networks import MLP, Network
+from betanll.reports._findings import findings_of
+from betanll.reports.page import Finding, Page, Picture
 from betanll.typing import Array
 
 #: Coverage of the intervals of a report.
@@ -19,30 +23,8 @@ LEVEL = 0.9
 
 
 @dataclass(frozen=True, eq=False)
-class Panel:
-    """A picture with its story, shown before everything else.
-
-    Parameters
-    ----------
-    title, text : str
-    figure : matplotlib Figure
-        Black and white take the colours of the page's text and background.
-
-    Examples
-    --------
-    >>> panel = Panel("The pitfall", "Most of the sine is noise?", Figure((5, 3)))
-    >>> panel.title
-    'The pitfall'
-    """
-
-    title: str
-    text: str
-    figure: Figure
-
-
-@dataclass(frozen=True, eq=False)
 class FitReport:
-    """Everything that `render_report` shows.
+    """What held-out rows say of a model, to read in Python or as a page.
 
     Parameters
     ----------
@@ -66,12 +48,30 @@ class FitReport:
     configuration : mapping of str to str
     command : str
         What made the report.
-    introduction : sequence of Panel, optional
+    introduction : sequence of Picture, optional
         Shown first.
 
-    See Also
+    Examples
     --------
-    render_report : has an example.
+    >>> from betanll.distributions import Normal
+    >>> from betanll.metrics import evaluate
+    >>> y = np.random.default_rng(0).normal(size=(200, 1))
+    >>> predictive = Normal(np.zeros_like(y), np.ones_like(y))
+    >>> report = FitReport(
+    ...     title="Noise",
+    ...     target_names=["noise"],
+    ...     target=y,
+    ...     predictive=predictive,
+    ...     interval=predictive.interval(0.9),
+    ...     scores={"model": evaluate(predictive, y)},
+    ...     findings=[],
+    ...     history={},
+    ...     sample_fractions={},
+    ...     configuration={"objective": "nll"},
+    ...     command="betanll fit noise.csv",
+    ... )
+    >>> report.html().splitlines()[0]
+    '<!doctype html>'
     """
 
     title: str
@@ -85,13 +85,7 @@ class FitReport:
     sample_fractions: Mapping[str, float]
     configuration: Mapping[str, str]
     command: str
-    introduction: Sequence[Panel] = ()
-
-    def html(self) -> str:
-        """Return the report as one HTML page without links to other files."""
-        from betanll.reports._render import render_report
-
-        return render_report(self)
+    introduction: Sequence[Picture] = ()
 
     def __post_init__(self) -> None:
         for name in ("target", "interval"):
@@ -121,6 +115,16 @@ class FitReport:
                 f"scores of {len(self.scores)} targets were given for {shape[1]}"
             )
 
+    def page(self) -> Page:
+        """Return the report as a page of blocks."""
+        from betanll.reports._fit_page import fit_page
+
+        return fit_page(self)
+
+    def html(self) -> str:
+        """Return the report as one HTML page without links to other files."""
+        return self.page().html()
+
 
 class TargetResult:
     """The observed rows of one target, and the numbers that describe them."""
@@ -141,13 +145,15 @@ class TargetResult:
             self.guess_rmse = rmse(average, self.truth)
 
     @property
-    def is_constant(self) -> bool:
-        return bool(self.n == 0 or np.ptp(self.truth) == 0)
+    def coverage(self) -> float:
+        """Share of the intervals that hold the truth."""
+        return self.n_inside / self.n if self.n else np.nan
 
     @property
     def error_ratio(self) -> float:
         """Error relative to that of always guessing the average."""
-        return np.nan if self.is_constant else self.rmse / self.guess_rmse
+        is_constant = self.n == 0 or np.ptp(self.truth) == 0
+        return np.nan if is_constant else self.rmse / self.guess_rmse
 
     @property
     def is_adjusted(self) -> bool:
@@ -155,3 +161,65 @@ class TargetResult:
         return not np.allclose(
             self.interval, self.predictive.interval(LEVEL), rtol=1e-3, atol=0
         )
+
+
+def report_of(
+    assessment: Assessment,
+    *,
+    title: str,
+    configuration: Mapping[str, str],
+    command: str,
+    introduction: Sequence[Picture] = (),
+) -> FitReport:
+    """Return the report of a model; what training found joins the configuration."""
+    model = assessment.model
+    chosen = {
+        "objective": model.objective_.name,
+        "beta": "none" if model.beta_ is None else f"{model.beta_}",
+        **_optimizer(model),
+        "epochs": f"{model.n_iter_}",
+        "updates": f"{model.n_updates_}",
+        **_network(model.net_),
+        "ensemble members": f"{len(model.members_)}",
+        "calibration": _calibration(model),
+        "random seed": f"{model.random_state}",
+        "betanll": __version__,
+    }
+    return FitReport(
+        title=title,
+        target_names=[target.name for target in assessment.targets],
+        target=assessment.target,
+        predictive=assessment.predictive,
+        interval=assessment.interval,
+        scores=[target.scores for target in assessment.targets],
+        findings=findings_of(assessment),
+        history=model.history_,
+        sample_fractions=assessment.sample_fractions,
+        configuration={**configuration, **chosen},
+        command=command,
+        introduction=introduction,
+    )
+
+
+def _optimizer(model: HeteroscedasticRegressor) -> dict[str, str]:
+    if model.best_learning_rate_ is None:
+        return {"learning rate": "none"}
+    return {"learning rate": f"{model.best_learning_rate_:g}"}
+
+
+def _network(net: Network) -> dict[str, str]:
+    if not isinstance(net, MLP):
+        return {"network": repr(net)}
+    sizes = ", ".join(map(str, net.hidden_sizes)) or "none"
+    return {"hidden layers": sizes, "activation": net.activation}
+
+
+def _calibration(model: HeteroscedasticRegressor) -> str:
+    if model.conformal_scores_ is not None:
+        return "conformal"
+    spread = ", ".join(f"{factor:.3g}" for factor in model.spread_)
+    if model.df_ is not None:
+        degrees = ", ".join(f"{df:.3g}" for df in model.df_)
+        return f"spread x {spread}, Student t with {degrees} degrees of freedom"
+    is_scaled = model.objective_.n_parameters > 1 and np.any(model.spread_ != 1)
+    return f"spread x {spread}" if is_scaled else "none"

@@ -3,36 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from betanll.metrics import Scores
 from betanll.reports._report import LEVEL, TargetResult
+from betanll.reports.page import Card, Cell, Column, Table
 from betanll.reports.style import format_number
 
-
-class Headline(NamedTuple):
-    """A number in large letters and what it means."""
-
-    value: str
-    label: str
-    text: str
-
-
-class Cell(NamedTuple):
-    """An entry of the table of scores."""
-
-    text: str
-    is_best: bool
-
-
-class ScoreTable(NamedTuple):
-    """Rows of scores under their column heads and what is best in each column."""
-
-    columns: list[tuple[str, str]]
-    rows: list[tuple[str, list[Cell]]]
+#: The coverage of the intervals of a report, in words.
+PERCENT = f"{100 * LEVEL:.0f} %"
 
 
 def count_of_hundred(n_inside: int, n: int) -> tuple[str, int]:
@@ -58,121 +40,112 @@ def versus_guessing(ratio: float) -> str:
     return f"{abs(change):.{digits}f} % {'smaller' if change > 0 else 'larger'}"
 
 
-def headlines(results: Sequence[TargetResult]) -> list[Headline]:
+def headlines(results: Sequence[TargetResult]) -> list[Card]:
     """Return error, coverage and gain; of several targets those of the worst."""
     if len(results) == 1:
         (result,) = results
-        return [_error(result), _coverage(result), _gain(result)]
-    return [_targets(results), _worst_coverage(results), _worst_gain(results)]
-
-
-def _error(result: TargetResult) -> Headline:
-    return Headline(
-        format_number(result.rmse),
-        "typical error",
-        "By about this much predictions differ from the truth, in the unit of the "
-        "target (root of the mean squared error).",
-    )
-
-
-def _targets(results: Sequence[TargetResult]) -> Headline:
+        text = (
+            "By about this much predictions differ from the truth, in the unit of the "
+            "target (root of the mean squared error)."
+        )
+        error = Card(format_number(result.rmse), "typical error", text)
+        return [error, _coverage(result), _gain(result)]
     n_values = sum(result.n for result in results)
-    return Headline(
-        str(len(results)),
-        "targets",
+    text = (
         f"Predicted together and compared with {n_values:,} held-out values. The "
-        "typical error of each is in the table below.",
+        "typical error of each is in the table below."
     )
+    # An average would let intervals that are too wide hide others that are too narrow.
+    missed = {result: abs(result.coverage - LEVEL) for result in results}
+    errors = {result: result.error_ratio for result in results}
+    return [
+        Card(str(len(results)), "targets", text),
+        _of_worst(missed, _coverage, "the target farthest from the aim"),
+        _of_worst(errors, _gain, "the worst of the targets"),
+    ]
 
 
-def _coverage(result: TargetResult) -> Headline:
+def _of_worst(
+    badness: Mapping[TargetResult, float],
+    card_of: Callable[[TargetResult], Card],
+    words: str,
+) -> Card:
+    known = {result: bad for result, bad in badness.items() if not math.isnan(bad)}
+    if not known:
+        return card_of(next(iter(badness)))
+    worst = max(known, key=lambda result: known[result])
+    card = card_of(worst)
+    return replace(card, text=f"For {worst.name}, {words}. {card.text}")
+
+
+def _coverage(result: TargetResult) -> Card:
     label = "intervals that held the truth"
     if not result.n:
-        return Headline("–", label, "No held-out values.")
+        return Card("–", label, "No held-out values.")
     count, total = count_of_hundred(result.n_inside, result.n)
-    level = f"{100 * LEVEL:.0f} %"
-    return Headline(
-        f"{count} of {total}",
-        label,
-        f"Of {total} {level} intervals, {count} held the truth. The aim is "
-        f"{format_number(round(LEVEL * total, 1))}: fewer means too sure, more means "
-        "too careful.",
+    aim = format_number(round(LEVEL * total, 1))
+    text = (
+        f"Of {total} {PERCENT} intervals, {count} held the truth. The aim is {aim}: "
+        "fewer means too sure, more means too careful."
     )
+    return Card(f"{count} of {total}", label, text)
 
 
-def _worst_coverage(results: Sequence[TargetResult]) -> Headline:
-    # An average would let intervals that are too wide hide others that are too narrow.
-    seen = [result for result in results if result.n]
-    if not seen:
-        return _coverage(results[0])
-    worst = max(seen, key=lambda result: abs(result.n_inside / result.n - LEVEL))
-    headline = _coverage(worst)
-    text = f"For {worst.name}, the target farthest from the aim. {headline.text}"
-    return headline._replace(text=text)
-
-
-def _gain(result: TargetResult) -> Headline:
+def _gain(result: TargetResult) -> Card:
+    text = "The held-out values are all equal, so there is nothing to explain."
+    if not math.isnan(result.error_ratio):
+        guess = format_number(result.guess_rmse)
+        text = f"Guessing the average of the held-out values is off by {guess}."
     label = "error than always guessing the average"
-    if math.isnan(result.error_ratio):
-        text = "The held-out values are all equal, so there is nothing to explain."
-        return Headline("–", label, text)
-    guess = format_number(result.guess_rmse)
-    text = f"Guessing the average of the held-out values is off by {guess}."
-    return Headline(versus_guessing(result.error_ratio), label, text)
+    return Card(versus_guessing(result.error_ratio), label, text)
 
 
-def _worst_gain(results: Sequence[TargetResult]) -> Headline:
-    known = [result for result in results if not math.isnan(result.error_ratio)]
-    if not known:
-        return _gain(results[0])
-    worst = max(known, key=lambda result: result.error_ratio)
-    headline = _gain(worst)
-    text = f"For {worst.name}, the worst of the targets. {headline.text}"
-    return headline._replace(text=text)
-
-
-def score_table(scores: Mapping[str, Scores]) -> ScoreTable | None:
-    """Return the table of scores, in which the best of each column is marked."""
-    if not scores:
-        return None
+def score_table(
+    scores: Mapping[str, Scores], *, title: str = "", note: str = ""
+) -> Table:
+    """Return the scores of one target, in which the best of each column is marked."""
     levels = {level for score in scores.values() for level in score.coverage}
     level = min(levels, key=lambda x: (abs(x - LEVEL), x)) if levels else LEVEL
     percent = f"{100 * level:.4g} %"
-    columns = [
-        ("Typical error (RMSE)", "lower is better"),
-        ("Log-likelihood", "higher is better"),
-        ("CRPS", "lower is better"),
-        (f"Held by {percent} intervals", f"{percent} is best"),
-        (f"Width of {percent} intervals", "lower, if they hold the truth"),
-    ]
-    values = np.array(
-        [
-            (
-                score.rmse,
-                score.log_likelihood,
-                score.crps,
-                score.coverage.get(level, np.nan),
-                score.width.get(level, np.nan),
-            )
-            for score in scores.values()
-        ],
-        dtype=np.float64,
-    )
-    # The width alone ranks nothing, so no entry of its column is marked.
-    badness = np.column_stack(
-        [
-            values[:, 0],
-            -values[:, 1],
-            values[:, 2],
-            np.abs(values[:, 3] - level),
-            np.full(len(values), np.nan),
+    nan = math.nan
+    # How to print each number, and how bad it is. The width alone ranks nothing.
+    numbers = {
+        name: [
+            (format_number(score.rmse), score.rmse),
+            (format_number(score.log_likelihood), -score.log_likelihood),
+            (format_number(score.crps), score.crps),
+            _share(score.coverage.get(level, nan), level),
+            (format_number(score.width.get(level, nan)), nan),
         ]
-    )
+        for name, score in scores.items()
+    }
+    badness = np.array([[bad for _, bad in row] for row in numbers.values()])
     lowest = np.fmin.reduce(badness, axis=0)
-    is_best = (badness == lowest) & (len(values) > 1)
-    rows = []
-    for name, row, best in zip(scores, values, is_best, strict=True):
-        texts = [format_number(value) for value in row]
-        texts[3] = "–" if np.isnan(row[3]) else f"{100 * row[3]:.1f} %"
-        rows.append((name, [Cell(*cell) for cell in zip(texts, best, strict=True)]))
-    return ScoreTable(columns, rows)
+    return Table(
+        [
+            "Model",
+            Column("Typical error (RMSE)", "lower is better"),
+            Column("Log-likelihood", "higher is better"),
+            Column("CRPS", "lower is better"),
+            Column(f"Held by {percent} intervals", f"{percent} is best"),
+            Column(f"Width of {percent} intervals", "lower, if they hold the truth"),
+        ],
+        [
+            [
+                name,
+                *(
+                    Cell(text, "best" if bad == low and len(scores) > 1 else "")
+                    for (text, bad), low in zip(row, lowest, strict=True)
+                ),
+            ]
+            for name, row in numbers.items()
+        ],
+        title=title,
+        note=note,
+        label="Scores of the models" + (f", {title}" if title else ""),
+    )
+
+
+def _share(coverage: float, level: float) -> tuple[str, float]:
+    text = "–" if math.isnan(coverage) else f"{100 * coverage:.1f} %"
+    return text, abs(coverage - level)
