@@ -116,7 +116,7 @@ def test_real_images_are_trained_on_as_in_the_paper(
     assert no_weights == ["google/efficientnet-b5"]
     text = (tmp_path / "out" / "tableS4.md").read_text()
     assert "Ours, NYU Depth V2" in text
-    assert "Note." not in text
+    assert "Warning:" not in text
 
 
 @pytest.mark.parametrize("n_cards", [0, 2])

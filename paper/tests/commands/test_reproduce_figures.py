@@ -10,7 +10,7 @@ from betanll_paper.published import Method
 from betanll_paper.sine import figure_tasks
 from betanll_paper.sine.artefacts import FIGURES
 from betanll_paper.uci.protocol import uci_tasks
-from betanll_paper.uci.render import TITLES
+from betanll_paper.uci.tables import TABLES
 
 FIG7 = ("reproduce", "fig7", "--preset", "smoke")
 
@@ -36,7 +36,7 @@ def row_of(task):
 def test_names_are_those_of_the_library():
     names = [name for one in EXPERIMENTS for name in one.artefacts]
     assert len(set(names)) == len(names) == 24
-    assert sorted(TITLES) == sorted(UCITables.artefacts)
+    assert sorted(TABLES) == sorted(UCITables.artefacts)
     assert list(FIGURES) == list(SineFigures.artefacts)
 
 

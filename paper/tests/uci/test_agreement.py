@@ -1,15 +1,9 @@
 """UCI tables: the paper's numbers, means, ties and agreement with the paper."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from betanll_paper.comparison import (
-    compare_with_paper,
-    count_agreement,
-    ks_marks,
-    summarise,
-)
+from betanll_paper.comparison import count_agreement, ks_marks
 from betanll_paper.comparison.ties import MIN_SPLITS, ks_p_value
 from betanll_paper.published import Method
 from betanll_paper.published.methods import METHODS, paper_rows
@@ -19,7 +13,8 @@ from betanll_paper.published.uci import (
     paper_cells,
     paper_ties,
 )
-from betanll_paper.uci.pages import count_ties
+from betanll_paper.uci import compare_uci
+from betanll_paper.uci.tables import count_ties
 
 # The paper's numbers
 
@@ -69,24 +64,32 @@ def test_half_a_unit_is_of_the_last_printed_digit():
 # Means, deviations and ties
 
 
-def test_summary_is_of_the_splits(runs):
-    summary = summarise(runs)
-    assert len(summary) == 12 * 12 + 12 * 11
-    line = summary.query("dataset == 'energy' and beta == 0.25 and metric == 'rmse'")
-    values = runs.query("dataset == 'energy' and beta == 0.25")["rmse"].to_numpy()
-    assert line["mean"].item() == pytest.approx(values.mean(), rel=1e-14)
-    assert line["std"].item() == pytest.approx(values.std(ddof=1), rel=1e-14)
-    n_splits = summary.groupby("dataset")["n_splits"].unique()
-    assert all(n == [5 if name == "protein" else 20] for name, n in n_splits.items())
-    assert not ((summary["method"] == "mse") & (summary["metric"] == "ll")).any()
+def test_cells_are_of_the_splits(runs):
+    cells = compare_uci(runs[::-1])
+    assert len(cells) == 12 * 12 + 12 * 11
+    method = Method("beta-nll", 0.25)
+    key = ("energy", "rmse", method)
+    (cell,) = [c for c in cells if (c.dataset, c.metric, c.method) == key]
+    values = [
+        row["rmse"]
+        for row in runs
+        if (row["dataset"], row["method"], row["beta"]) == ("energy", *method)
+    ]
+    # in the order of the splits, with the digits of the file of runs
+    assert cell.values == tuple(float(f"{value:.10g}") for value in values)
+    assert cell.mean == np.mean(cell.values)
+    assert cell.std == np.std(cell.values, ddof=1)
+    for cell in cells:
+        assert cell.n_repeats == (5 if cell.dataset == "protein" else 20)
+        assert (cell.metric, cell.method.name) != ("ll", "mse")
 
 
 def test_a_failed_split_makes_no_mean(draw):
     runs = draw(datasets=["yacht"])
-    is_vbem = runs["method"] == "vbem-star"
-    runs.loc[runs.index[is_vbem][:2], "log_likelihood"] = [np.inf, -np.inf]
-    runs.loc[runs.index[is_vbem][:1], "rmse"] = np.nan
-    for cell in compare_with_paper(runs):
+    of_vbem = [row for row in runs if row["method"] == "vbem-star"]
+    of_vbem[0].update(log_likelihood=np.inf, rmse=None)
+    of_vbem[1].update(log_likelihood=-np.inf)
+    for cell in compare_uci(runs):
         if cell.method == Method("vbem-star") and cell.dataset == "yacht":
             assert not np.isfinite(cell.mean)
             assert (cell.mark, cell.verdict) == ("", "worse")
@@ -125,7 +128,7 @@ def test_one_method_is_best_and_direction_matters():
 
 def test_ties_of_runs_like_the_papers_are_near_the_papers(runs):
     # Normal draws are not the paper's splits; the counts of 12 move by a few.
-    cells = compare_with_paper(runs)
+    cells = compare_uci(runs)
     for metric in ("ll", "rmse"):
         for method, paper in paper_ties(metric).items():
             ours, of_marks, n = count_ties(cells, metric, method)
@@ -142,8 +145,9 @@ def test_tolerance_is_two_standard_errors_and_half_a_unit(draw):
     # Ours 0.1 / sqrt(2) twice and the paper's -3.07 ± 0.14 of 20 splits.
     def cell(ll):
         runs = draw(datasets=["concrete"], methods=[Method("student-t")], n_splits=2)
-        runs["log_likelihood"] = np.array([ll - 0.05, ll + 0.05])
-        return compare_with_paper(runs)[11 + 6]
+        for row, value in zip(runs, (ll - 0.05, ll + 0.05), strict=True):
+            row["log_likelihood"] = value
+        return compare_uci(runs)[11 + 6]
 
     tolerance = 2 * np.sqrt(0.005 / 2 + 0.14**2 / 20) + 0.005
     assert cell(0.0).tolerance == pytest.approx(tolerance, rel=1e-12)
@@ -155,7 +159,7 @@ def test_tolerance_is_two_standard_errors_and_half_a_unit(draw):
 def test_runs_from_the_papers_distribution_agree(draw):
     # The paper's means are exact here, so that only one of the two standard errors is
     # at work: 2 sqrt(2) of them hold 99.5 % of normal values.
-    counts = [count_agreement(compare_with_paper(draw(seed=s))) for s in range(3)]
+    counts = [count_agreement(compare_uci(draw(seed=s))) for s in range(3)]
     assert all(count.n_compared == 132 + 144 for count in counts)
     assert all(count.n_not_run == 0 for count in counts)
     assert all(count.share > 0.97 for count in counts)
@@ -169,31 +173,33 @@ def test_runs_of_an_independent_repetition_agree_in_95_percent(draw):
         runs = draw(seed=seed)
         for column, metric in (("log_likelihood", "ll"), ("rmse", "rmse")):
             error = {
-                (dataset, method.name, -1.0 if method.beta is None else method.beta): (
-                    rng.normal(0, cell.std / np.sqrt(cell.n_splits))
-                )
-                for (dataset, method), cell in paper_cells(metric).items()
+                key: rng.normal(0, cell.std / np.sqrt(cell.n_splits))
+                for key, cell in paper_cells(metric).items()
             }
-            keys = zip(
-                runs["dataset"], runs["method"], runs["beta"].fillna(-1), strict=True
-            )
-            runs[column] += np.array([error.get(key, 0.0) for key in keys])
-        shares.append(count_agreement(compare_with_paper(runs)).share)
+            for row in runs:
+                key = row["dataset"], Method(row["method"], row["beta"])
+                if key in error:
+                    row[column] += error[key]
+        shares.append(count_agreement(compare_uci(runs)).share)
     # 828 cells: 0.95 ± 0.0076; rounding to the paper's digits lets a few more agree.
     assert 0.93 < np.mean(shares) < 0.98
 
 
 def test_shifted_runs_disagree_and_are_worse(draw):
-    count = count_agreement(compare_with_paper(draw(shift=2.0)))
+    count = count_agreement(compare_uci(draw(shift=2.0)))
     assert count.share < 0.1
     assert count.n_better == 0
     assert count.n_worse == count.n_compared - count.n_agree
 
 
 def test_other_methods_come_last_and_are_not_counted(draw, runs):
-    own = draw(datasets=["yacht"], methods=[Method("mm")]).assign(method="my_loss")
-    own["rmse"] = 0.01
-    cells = compare_with_paper(pd.concat([runs, own]))
+    own = [
+        row | {"method": "my_loss", "rmse": 0.01}
+        for row in draw(datasets=["yacht"], methods=[Method("mm")])
+    ]
+    cells = compare_uci([*own, *runs])
+    of_yacht = [c for c in cells if (c.metric, c.dataset) == ("rmse", "yacht")]
+    assert of_yacht[-1].method == Method("my_loss")
     (cell,) = [c for c in cells if c.paper is None and c.metric == "rmse"]
     assert (cell.method.label, cell.mark, cell.verdict) == (
         "my_loss",

@@ -8,6 +8,7 @@ from betanll.reports._report import FitReport, report_of
 from betanll.reports._residuals import ResidualDisplay
 from betanll.reports._sine import sine_figure
 from betanll.reports.page import (
+    Block,
     Card,
     Cell,
     Code,
@@ -21,6 +22,7 @@ from betanll.reports.page import (
 )
 
 __all__ = [
+    "Block",
     "CalibrationDisplay",
     "Card",
     "Cell",

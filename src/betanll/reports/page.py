@@ -258,8 +258,8 @@ def _template(name: str, *, autoescape: bool) -> Template:
 
 
 def _kept_together(text: str) -> str:
-    """Return text in which no line breaks before or after "=" or after "±"."""
-    return re.sub(" = |± ", lambda found: found[0].replace(" ", "\u00a0"), text)
+    """Return text in which no line breaks beside "=", after "±" or before "%"."""
+    return re.sub(" = |± | %", lambda found: found[0].replace(" ", "\u00a0"), text)
 
 
 def _plain_markdown(text: str) -> str:

@@ -7,14 +7,24 @@ from typing import Any
 
 import pandas as pd
 
+from betanll import reports
+from betanll.reports import Page, Table
 from betanll_paper.autoencoders.protocol import AVERAGED, PRESETS
-from betanll_paper.comparison.cells import Cell, count_agreement
-from betanll_paper.comparison.pages import SOURCE, Page, Section, page_files, spread
-from betanll_paper.comparison.runs import (
-    VERDICTS_OF_SEEDS,
+from betanll_paper.comparison.cells import (
+    Cell,
     Key,
-    cells_of_runs,
+    compare_with_paper,
+    count_agreement,
     in_order,
+)
+from betanll_paper.comparison.tables import (
+    COMPARED,
+    VERDICTS,
+    comparison_page,
+    page_files,
+    spread,
+    table_csv,
+    verdict_cell,
 )
 from betanll_paper.drawing.marks import NothingToDraw
 from betanll_paper.published.autoencoders import (
@@ -45,7 +55,8 @@ def compare_vae(rows: Iterable[dict[str, Any]]) -> list[Cell]:
     deviation in the place of the variance, and is left out.
     """
     results = [row for row in rows if row["kind"] == "result"]
-    return cells_of_runs(results, _comparable, known=KNOWN)
+    cells = compare_with_paper(results, _comparable, known=KNOWN)
+    return [cell for cell in cells if cell.values]
 
 
 def _comparable(metric: Metric) -> dict[Key, PaperCell]:
@@ -81,7 +92,7 @@ def table_files(
         for row in in_order(results, KNOWN)
     ]
     page = _page(artefact, results, preset)
-    return page_files(artefact, pd.DataFrame(lines), page)
+    return page_files(artefact, table_csv(pd.DataFrame(lines)), page)
 
 
 def _method(row: dict[str, Any]) -> Method:
@@ -109,37 +120,38 @@ def _page(artefact: str, results: Sequence[dict[str, Any]], preset: str) -> Page
             "likelihood in the paper was computed with the standard deviation in the "
             "place of the variance."
         )
-    return Page(
-        title=TABLES[artefact],
+    tables = [
+        Table(
+            ["Method", "Ours", "Paper", COMPARED],
+            [
+                _line(cell)
+                for cell in cells
+                if (cell.dataset, cell.metric) == (dataset, metric)
+            ],
+            title=f"{NAMES[dataset]}, {title}",
+        )
+        for dataset in DATASETS
+        if any(cell.dataset == dataset for cell in cells)
+        for metric, title in _METRICS.items()
+    ]
+    return comparison_page(
+        TABLES[artefact],
+        tables,
         preset=preset,
         warnings=_warnings(results, preset),
         text=text,
-        sections=[
-            Section(
-                title=f"{NAMES[dataset]}, {title}",
-                note="",
-                head=["Method", "Ours", "Paper", "Compared"],
-                rows=[
-                    _line(cell)
-                    for cell in cells
-                    if (cell.dataset, cell.metric) == (dataset, metric)
-                ],
-            )
-            for dataset in DATASETS
-            if any(cell.dataset == dataset for cell in cells)
-            for metric, title in _METRICS.items()
-        ],
-        source=f"{SOURCE}, Table {'S3' if artefact == 'tableS3' else '3'}",
+        source=f"Table {'S3' if artefact == 'tableS3' else '3'}",
     )
 
 
-def _line(cell: Cell) -> list[str]:
+def _line(cell: Cell) -> list[str | reports.Cell]:
     digits = _DIGITS[cell.metric]
     paper = "–" if cell.paper is None else spread(cell.paper[0], cell.paper[1], digits)
-    verdict = VERDICTS_OF_SEEDS[cell.verdict]
+    verdict = VERDICTS[cell.verdict]
     if (cell.method, cell.metric) == (AVERAGED, "ll"):
         verdict = "– not comparable"
-    return [cell.method.label, spread(cell.mean, cell.std, digits), paper, verdict]
+    ours = spread(cell.mean, cell.std, digits)
+    return [cell.method.label, ours, paper, verdict_cell(verdict)]
 
 
 def _warnings(results: Sequence[dict[str, Any]], preset: str) -> list[str]:

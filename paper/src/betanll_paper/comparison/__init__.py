@@ -5,7 +5,7 @@ from betanll_paper.comparison.cells import (
     Cell,
     compare_with_paper,
     count_agreement,
-    summarise,
+    with_ties,
 )
 from betanll_paper.comparison.ties import ks_marks
 
@@ -15,5 +15,5 @@ __all__ = [
     "compare_with_paper",
     "count_agreement",
     "ks_marks",
-    "summarise",
+    "with_ties",
 ]

@@ -7,7 +7,13 @@ from typing import Any
 
 import pandas as pd
 
-from betanll_paper.comparison.pages import SOURCE, Page, Section, page_files, spread
+from betanll.reports import Column, Page, Table
+from betanll_paper.comparison.tables import (
+    comparison_page,
+    page_files,
+    spread,
+    table_csv,
+)
 from betanll_paper.depth.protocol import NYUV2, PRESETS, SYNTHETIC, chosen_preset
 from betanll_paper.drawing.marks import NothingToDraw, Rows, of_kind
 from betanll_paper.published.depth import METRICS, ROWS, SELECTED, paper_lines
@@ -35,7 +41,7 @@ def table_files(artefact: str, rows: Rows, preset: str, data: str) -> dict[str, 
     columns = ["data", "method", "beta", *METRICS]
     table = pd.DataFrame(results)[columns]
     page = _page(artefact, results, preset, data)
-    return page_files(artefact, table, page)
+    return page_files(artefact, table_csv(table), page)
 
 
 def _method(row: dict[str, Any]) -> Method:
@@ -61,29 +67,28 @@ def _page(
         "One run of each loss, so small differences mean little.",
     ]
     head = ["Loss", *(name for name, _ in METRICS.values())]
-    ours = Section(
+    ours = Table(
+        [*head, Column("Selected", align="left")],
+        [_our_line(row) for row in results],
         title=f"Ours, {NAMES[data]}",
-        note="",
-        head=[*head, "Selected"],
-        rows=[_our_line(row) for row in results],
     )
-    paper = Section(
-        title="Paper, NYU Depth V2",
-        note="" if data == NYUV2 else "Other data: not to be compared with ours.",
-        head=[*head, "Source"],
-        rows=[
+    paper = Table(
+        [*head, Column("Source", align="left")],
+        [
             [line.method.label, *map(_printed, line.numbers.values()), line.source]
             for line in paper_lines()
             if is_whole or line.method in SELECTED
         ],
+        title="Paper, NYU Depth V2",
+        note="" if data == NYUV2 else "Other data: not to be compared with ours.",
     )
-    return Page(
-        title=TABLES[artefact],
+    return comparison_page(
+        TABLES[artefact],
+        [ours, paper],
         preset=preset,
         warnings=_warnings(preset, data),
         text=text,
-        sections=[ours, paper],
-        source=f"{SOURCE}, Table {'S4' if is_whole else '3'}",
+        source=f"Table {'S4' if is_whole else '3'}",
     )
 
 

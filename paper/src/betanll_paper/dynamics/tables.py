@@ -8,9 +8,23 @@ from typing import Any
 
 import pandas as pd
 
-from betanll_paper.comparison.cells import Cell, count_agreement
-from betanll_paper.comparison.pages import SOURCE, Page, Section, page_files, spread
-from betanll_paper.comparison.runs import VERDICTS_OF_SEEDS, cells_of_runs, in_order
+from betanll import reports
+from betanll.reports import Page, Table
+from betanll_paper.comparison.cells import (
+    Cell,
+    compare_with_paper,
+    count_agreement,
+    in_order,
+)
+from betanll_paper.comparison.tables import (
+    COMPARED,
+    VERDICTS,
+    comparison_page,
+    page_files,
+    spread,
+    table_csv,
+    verdict_cell,
+)
 from betanll_paper.drawing.marks import NothingToDraw
 from betanll_paper.dynamics.protocol import (
     PRESETS,
@@ -67,7 +81,7 @@ def table_files(
     lines, page = content(list(rows), preset)
     if not lines:
         raise NothingToDraw(absent)
-    return page_files(artefact, pd.DataFrame(lines), page)
+    return page_files(artefact, table_csv(pd.DataFrame(lines)), page)
 
 
 def compare_dynamics(rows: Iterable[dict[str, Any]]) -> list[Cell]:
@@ -77,9 +91,11 @@ def compare_dynamics(rows: Iterable[dict[str, Any]]) -> list[Cell]:
     nothing to agree with.
     """
     final = [row for row in rows if row["kind"] == "final"]
-    cells = cells_of_runs(final, paper_cells, known=KNOWN)
+    cells = compare_with_paper(final, paper_cells, known=KNOWN)
     return [
-        replace(cell, paper=None) if cell.dataset == FETCH else cell for cell in cells
+        replace(cell, paper=None) if cell.dataset == FETCH else cell
+        for cell in cells
+        if cell.values
     ]
 
 
@@ -96,11 +112,11 @@ def _results(rows: _Lines, preset: str) -> tuple[_Lines, Page]:
     ]
     cells = compare_dynamics(rows)
     shown = [name for name in DATASETS if any(cell.dataset == name for cell in cells)]
-    sections = [
-        Section(
+    tables = [
+        Table(
             title=f"{NAMES[dataset]}, {title}",
             note="Substitute data." if dataset == FETCH else "",
-            head=["Method", "Ours", "Paper", "Compared"],
+            columns=["Method", "Ours", "Paper", COMPARED],
             rows=[
                 _line(cell, count_seeds(preset, cell.method))
                 for cell in cells
@@ -122,30 +138,30 @@ def _results(rows: _Lines, preset: str) -> tuple[_Lines, Page]:
         "The scale of Student-t and of the variational methods may be far smaller than "
         f"that of a Gaussian here; “{CONTROL.label}” has the floor of the Gaussians."
     )
-    page = Page(
-        title="Table 2: dynamics models",
+    page = comparison_page(
+        "Table 2: dynamics models",
+        tables,
         preset=preset,
         warnings=_warnings(shown, preset, rows),
         text=text,
-        sections=sections,
-        source=f"{SOURCE}, Table 2",
+        source="Table 2",
     )
     return lines, page
 
 
-def _line(cell: Cell, n_seeds: int) -> list[str]:
+def _line(cell: Cell, n_seeds: int) -> list[str | reports.Cell]:
     digits = _DIGITS[cell.dataset, cell.metric]
     printed = paper_cells(cell.metric).get((cell.dataset, cell.method))
     paper = "–" if printed is None else spread(printed.mean, printed.std, digits)
-    verdict = VERDICTS_OF_SEEDS[cell.verdict]
+    verdict = VERDICTS[cell.verdict]
     if (cell.dataset, cell.method.name, cell.metric) == (OBJECT_SLIDE, "mm", "ll"):
         paper, verdict = "diverges", "– diverged in the paper"
     if cell.dataset == FETCH and printed is not None:
         verdict = "– other data"
     ours = spread(cell.mean, cell.std, digits)
-    if cell.n_splits < n_seeds:
-        ours += f" ({cell.n_splits} of {n_seeds} seeds)"
-    return [cell.method.label, ours, paper, verdict]
+    if cell.n_repeats < n_seeds:
+        ours += f" ({cell.n_repeats} of {n_seeds} seeds)"
+    return [cell.method.label, ours, paper, verdict_cell(verdict)]
 
 
 def _configurations(rows: _Lines, preset: str) -> tuple[_Lines, Page]:
@@ -163,18 +179,18 @@ def _configurations(rows: _Lines, preset: str) -> tuple[_Lines, Page]:
         n_tried = len(configurations(preset, dataset, method))
         texts = [str(ours), "–" if paper is None else str(paper), f"{n_tried} tried"]
         shown.setdefault(dataset, []).append([method.label, *texts])
-    page = Page(
-        title="Table S7: best configurations of the dynamics models",
+    page = comparison_page(
+        "Table S7: best configurations of the dynamics models",
+        [
+            Table(["Method", "Ours", "Paper", "Grid"], texts, title=NAMES[dataset])
+            for dataset, texts in shown.items()
+        ],
         preset=preset,
         warnings=_warnings(list(shown), preset, rows),
         text=[
             "Chosen by the validation log-likelihood, for MSE by the validation error."
         ],
-        sections=[
-            Section(NAMES[dataset], "", ["Method", "Ours", "Paper", "Grid"], texts)
-            for dataset, texts in shown.items()
-        ],
-        source=f"{SOURCE}, Table S7",
+        source="Table S7",
     )
     return lines, page
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Mapping
-from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from functools import partial
+from typing import Any, ClassVar
 
 from betanll.sweeps import MissingResultsError, Request, Results, Task
 from betanll_paper.experiments.base import PaperExperiment, methods_or
 from betanll_paper.published.methods import METHODS
 from betanll_paper.published.uci import DATASETS
-
-if TYPE_CHECKING:
-    from betanll_paper.comparison.cells import Cell
 
 
 def _load(name: str) -> Any:
@@ -49,24 +45,13 @@ class UCITables(PaperExperiment):
     ) -> Mapping[str, bytes]:
         import pandas as pd
 
-        from betanll_paper.uci.render import table_files
+        from betanll_paper.comparison.tables import table_csv
+        from betanll_paper.uci.tables import compare_uci, table_files
 
         rows = results.rows(self.tasks(request, results))
         if not rows:
             raise MissingResultsError(
                 "no task has a result, so there is no table to write"
             )
-        runs = pd.DataFrame(rows).to_csv(
-            index=False, float_format="%.10g", lineterminator="\n"
-        )
-        tables = table_files(artefact, _cells(runs), preset=request.preset)
-        return {"runs.csv": runs.encode(), **tables}
-
-
-@lru_cache(maxsize=1)
-def _cells(runs: str) -> list[Cell]:
-    """Return the cells that the file of runs gives, once for all tables."""
-    from betanll_paper.comparison.cells import compare_with_paper
-    from betanll_paper.uci.runs import read_runs
-
-    return compare_with_paper(read_runs(io.StringIO(runs)))
+        tables = table_files(artefact, compare_uci(rows), request.preset)
+        return {"runs.csv": table_csv(pd.DataFrame(rows)), **tables}

@@ -1,6 +1,5 @@
 """The UCI regression sets: tables 1, S1 and S2."""
 
-from betanll_paper.uci.render import write_tables
-from betanll_paper.uci.runs import read_runs
+from betanll_paper.uci.tables import compare_uci, table_files
 
-__all__ = ["read_runs", "write_tables"]
+__all__ = ["compare_uci", "table_files"]
