@@ -12,6 +12,7 @@ import pandas as pd
 from betanll import HeteroscedasticRegressor
 from betanll.metrics import evaluate
 from betanll.objectives import BetaNLL, objective
+from betanll.reports import Column, Page, Table, Text
 from betanll.sweeps import Experiment, Request, Task, run_experiments, task
 
 
@@ -51,9 +52,16 @@ class Tips(Experiment):
 
     def render(self, artefact, results, request):
         runs = pd.DataFrame(results.rows(self.tasks(request, results)))
-        table = runs.groupby("method")[["crps", "rmse"]].agg(["mean", "std"]).round(3)
-        pages = {"tips.csv": runs.to_csv(), "tips.html": table.to_html()}
-        return {name: text.encode() for name, text in pages.items()}
+        names = ("crps", "rmse")
+        rows = [
+            [method, *(f"{of[x].mean():.3f} ± {of[x].std():.3f}" for x in names)]
+            for method, of in runs.groupby("method")
+        ]
+        columns = ["Method", *(Column(name, "lower is better") for name in names)]
+        blocks = [Text("Mean ± deviation over the splits."), Table(columns, rows)]
+        page = Page("Three objectives on tips", blocks)
+        texts = {"csv": runs.to_csv(), "html": page.html(), "md": page.markdown()}
+        return {f"tips.{end}": text.encode() for end, text in texts.items()}
 
 
 if __name__ == "__main__":

@@ -60,6 +60,7 @@ def test_the_experiment_runs_and_resumes(tmp_path, monkeypatch):
             store.add_result(task, task.run(), seconds=0.0)
 
     report = run_experiments([own_experiment.Tips()], request, sweep=here)
-    assert [path.name for path in report.paths] == ["tips.csv", "tips.html"]
+    names = [path.name for path in report.paths]
+    assert names == ["tips.csv", "tips.html", "tips.md"]
     assert len(pd.read_csv(tmp_path / "tips.csv")) == 6
     assert "bounded-beta-nll" in (tmp_path / "tips.html").read_text()

@@ -103,7 +103,7 @@ def test_markdown():
 def test_html_marks_are_signs_and_words(parse):
     found = parse(PAGE.html())
     assert (
-        "★\u00a0best: 1.2 ±\u00a00.3 ✓ agrees ridge 1.3 ±\u00a00.3 † tied ✗ worse"
+        "★ best: 1.2 ±\u00a00.3 ✓ agrees ridge 1.3 ±\u00a00.3 † tied ✗ worse"
         in found.raw
     )
     cells = [attrs.get("class") for attrs in found.all("td")]

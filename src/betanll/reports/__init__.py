@@ -2,11 +2,11 @@
 
 from betanll.reports._calibration import CalibrationDisplay
 from betanll.reports._diagnosis import diagnosis_page
+from betanll.reports._figures import sine_figure
 from betanll.reports._findings import findings_of
 from betanll.reports._intervals import IntervalDisplay
 from betanll.reports._report import FitReport, report_of
 from betanll.reports._residuals import ResidualDisplay
-from betanll.reports._sine import sine_figure
 from betanll.reports.page import (
     Block,
     Card,

@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from betanll.diagnostics import calibration_curve
-from betanll.reports._data import predictive_of, select
-from betanll.reports._display import Display, plain_legend
+from betanll.reports._display import Display, plain_legend, select
 from betanll.reports.style import BLUE
 
 
@@ -93,15 +92,12 @@ class CalibrationDisplay(Display):
     ) -> Self:
         """Draw the calibration of given predictions.
 
+        `y_true` has the shape (n,) or (n, n_targets), with NaN where it is missing.
+        `y_pred` is a Distribution, or an array of means of that shape whose standard
+        deviations are `y_std`.
+
         Parameters
         ----------
-        y_true : array of shape (n,) or (n, n_targets)
-            NaN where it is missing.
-        y_pred : Distribution, or array of means of the shape of `y_true`
-        y_std : array of the shape of the means, optional
-            Standard deviations, for means only.
-        ax : matplotlib Axes, optional
-        name : str, optional
         target : int, default=0
             Which of several targets.
         levels : array of floats in (0, 1), optional
@@ -111,7 +107,7 @@ class CalibrationDisplay(Display):
         **kwargs
             Passed to ``Axes.plot``.
         """
-        truth, predictive = select(y_true, predictive_of(y_pred, y_std), target)
+        truth, predictive = select(y_true, y_pred, y_std, target)
         nominal, fractions = calibration_curve(predictive, truth, levels)
         display = cls(
             levels=nominal, fractions=fractions, n_samples=len(truth), name=name

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -162,6 +163,11 @@ def _axes() -> tuple[Figure, Axes]:
     return figure, figure.subplots()
 
 
+def _use_edges(ax: Axes, edges: Sequence[float]) -> None:
+    ax.set_xlim(edges[0], edges[-1])
+    use_log_scale(ax)
+
+
 def _errors(diagnosis: Diagnosis, name: str) -> Array:
     """Return absolute errors of the first target, NaN where it is missing."""
     return np.abs(diagnosis.predictions[name].mean - diagnosis.target)[:, 0]
@@ -194,24 +200,15 @@ def _spread_figure(diagnosis: Diagnosis) -> Figure:
     ):
         errors = _errors(diagnosis, name)[rows]
         is_drawn = errors > 0
-        ax.plot(
-            spread[is_drawn],
-            errors[is_drawn],
-            marker,
-            color=color,
-            markersize=3,
-            alpha=0.6,
-            label=name,
-        )
+        style: dict[str, Any] = {"color": color, "markersize": 3, "alpha": 0.6}
+        ax.plot(spread[is_drawn], errors[is_drawn], marker, label=name, **style)
     ends = [spread.min(), spread.max()]
     ax.plot(ends, ends, "--", color="black", lw=1)
     ax.set_xlabel("spread predicted by nll")
     ax.set_ylabel("absolute error")
     ax.set_yscale("log")
     ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: format_number(y)))
-    edges = log_edges(spread, 1)
-    ax.set_xlim(edges[0], edges[-1])
-    use_log_scale(ax)
+    _use_edges(ax, log_edges(spread, 1))
     ax.legend()
     return figure
 
@@ -224,9 +221,8 @@ def _weight_figure(diagnosis: Diagnosis) -> Figure:
     ax.axvline(0.05, linestyle="--", color="black", lw=1)
     ax.set_xlabel("weight relative to the average")
     ax.set_ylabel("held-out rows")
+    _use_edges(ax, edges)
     ax.yaxis.set_major_locator(MaxNLocator(6, integer=True))
-    ax.set_xlim(edges[0], edges[-1])
-    use_log_scale(ax)
     return figure
 
 
@@ -236,14 +232,13 @@ def _residual_figure(diagnosis: Diagnosis) -> Figure:
     errors = {name: _errors(diagnosis, name) for name in ("nll", challenger)}
     sizes = np.concatenate(list(errors.values()))
     sizes = sizes[sizes > 0]
-    edges = np.array(log_edges(sizes, 30)) if sizes.size else np.logspace(-1, 1, 31)
+    edges = log_edges(sizes, 30) if sizes.size else list(np.logspace(-1, 1, 31))
     for (name, values), color in zip(errors.items(), (ORANGE, BLUE), strict=True):
         counts = log_residual_histogram(values, np.log10(edges)).counts
         ax.stairs(counts, edges, color=color, lw=1.6, label=name)
     ax.set_xlabel("absolute error")
     ax.set_ylabel("held-out rows")
+    _use_edges(ax, edges)
     ax.yaxis.set_major_locator(MaxNLocator(6, integer=True))
-    ax.set_xlim(edges[0], edges[-1])
-    use_log_scale(ax)
     ax.legend()
     return figure

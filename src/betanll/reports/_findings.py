@@ -7,7 +7,7 @@ clearly so, or not finite, never give one.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -81,17 +81,12 @@ def _on_coverage(target: Array, interval: Array) -> Iterator[Finding]:
         yield Finding("good", f"{observed}, as they should.")
     elif is_chance:
         yield Finding("note", f"{observed}, which among so few may be chance.")
-    elif share < 0.9:
-        yield Finding(
-            "warning",
-            f"{observed}: the intervals are too narrow. Conformal calibration "
-            "(--calibration conformal) widens them.",
-        )
     else:
+        fault, cure = ("narrow", "widens") if share < 0.9 else ("wide", "narrows")
         yield Finding(
             "warning",
-            f"{observed}: the intervals are too wide. Conformal calibration "
-            "(--calibration conformal) narrows them.",
+            f"{observed}: the intervals are too {fault}. Conformal calibration "
+            f"(--calibration conformal) {cure} them.",
         )
 
 
@@ -150,31 +145,25 @@ def _on_revealing_columns(target: TargetAssessment) -> Iterator[Finding]:
     names = target.revealing
     if not names:
         return
-    known = "known at prediction time"
-    if len(names) == 1:
-        subject = f"Column {names[0]!r} explains"
-        check = (
-            f"Check whether it would be {known}; if not, it gives the target away: "
-            f"leave it out with {_drop(names)}"
-        )
-    elif len(names) <= _MAX_NAMED:
-        subject = f"Columns {', '.join(repr(name) for name in names)} explain"
-        check = (
-            f"Check whether they would be {known}; if not, they give the target away: "
-            f"leave them out with {_drop(names)}"
-        )
-    else:
+    columns = ", ".join(map(repr, names))
+    if len(names) > _MAX_NAMED:
         subject = f"{len(names)} columns together explain"
-        check = f"Check whether all would be {known}, and leave out others with --drop"
+        check = "Check whether all would be {known}, and leave out others with --drop"
+    elif len(names) > 1:
+        subject = f"Columns {columns} explain"
+        check = "Check whether they would be {known}; if not, they give the target "
+        check += "away: leave them out with {drop}"
+    else:
+        subject = f"Column {columns} explains"
+        check = "Check whether it would be {known}; if not, it gives the target away: "
+        check += "leave it out with {drop}"
+    drop = " ".join(f"--drop {shlex.quote(name)}" for name in names)
+    check = check.format(known="known at prediction time", drop=drop)
     yield Finding(
         "warning",
         f"{subject} the target almost exactly (to {MAX_ERROR:.1%} of its spread). "
         f"{check}.",
     )
-
-
-def _drop(names: Sequence[str]) -> str:
-    return " ".join(f"--drop {shlex.quote(name)}" for name in names)
 
 
 def _on_baselines(target: TargetAssessment) -> Iterator[Finding]:

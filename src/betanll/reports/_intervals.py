@@ -10,8 +10,7 @@ from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
 from betanll.metrics import interval_coverage
-from betanll.reports._data import predictive_of, select
-from betanll.reports._display import Display, plain_legend
+from betanll.reports._display import Display, plain_legend, select
 from betanll.reports.style import BLUE, ORANGE, padded
 from betanll.typing import Array
 
@@ -96,15 +95,12 @@ class IntervalDisplay(Display):
     ) -> Self:
         """Draw given predictions.
 
+        `y_true` has the shape (n,) or (n, n_targets), with NaN where it is missing.
+        `y_pred` is a Distribution, or an array of means of that shape whose standard
+        deviations are `y_std`.
+
         Parameters
         ----------
-        y_true : array of shape (n,) or (n, n_targets)
-            NaN where it is missing.
-        y_pred : Distribution, or array of means of the shape of `y_true`
-        y_std : array of the shape of the means, optional
-            Standard deviations, for means only.
-        ax : matplotlib Axes, optional
-        name : str, optional
         target : int, default=0
             Which of several targets.
         level : float, default=0.9
@@ -117,7 +113,7 @@ class IntervalDisplay(Display):
         **kwargs
             Passed to ``Axes.plot`` for the points.
         """
-        truth, predictive = select(y_true, predictive_of(y_pred, y_std), target)
+        truth, predictive = select(y_true, y_pred, y_std, target)
         display = cls(
             y_true=truth,
             y_pred=predictive.mean,

@@ -173,10 +173,11 @@ def report_of(
 ) -> FitReport:
     """Return the report of a model; what training found joins the configuration."""
     model = assessment.model
+    rate = model.best_learning_rate_
     chosen = {
         "objective": model.objective_.name,
         "beta": "none" if model.beta_ is None else f"{model.beta_}",
-        **_optimizer(model),
+        "learning rate": "none" if rate is None else f"{rate:g}",
         "epochs": f"{model.n_iter_}",
         "updates": f"{model.n_updates_}",
         **_network(model.net_),
@@ -199,12 +200,6 @@ def report_of(
         command=command,
         introduction=introduction,
     )
-
-
-def _optimizer(model: HeteroscedasticRegressor) -> dict[str, str]:
-    if model.best_learning_rate_ is None:
-        return {"learning rate": "none"}
-    return {"learning rate": f"{model.best_learning_rate_:g}"}
 
 
 def _network(net: Network) -> dict[str, str]:

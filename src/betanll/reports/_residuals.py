@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike
 
 from betanll.distributions import Distribution
 from betanll.metrics import rmse
-from betanll.reports._data import observed_rows
-from betanll.reports._display import Display, plain_legend
+from betanll.reports._display import Display, observed_rows, plain_legend
 from betanll.reports.style import BLUE, format_number, log_edges, use_log_scale
 
 
@@ -73,15 +72,12 @@ class ResidualDisplay(Display):
     ) -> Self:
         """Draw the residuals of given predictions.
 
+        `y_true` has the shape (n,) or (n, n_targets), with NaN where it is missing.
+        `y_pred` is a Distribution, or an array of means of that shape; `y_std` is
+        ignored, so that all displays are called alike.
+
         Parameters
         ----------
-        y_true : array of shape (n,) or (n, n_targets)
-            NaN where it is missing.
-        y_pred : Distribution, or array of means of the shape of `y_true`
-        y_std : ignored
-            So that all displays are called alike.
-        ax : matplotlib Axes, optional
-        name : str, optional
         target : int, default=0
             Which of several targets.
         bins : int, default=30

@@ -89,12 +89,6 @@ class Picture:
         What there is to see, below the figure.
     label : str, optional
         What a person hears who does not see the figure; by default the title.
-
-    Examples
-    --------
-    >>> from matplotlib.figure import Figure
-    >>> Picture(Figure(), "The pitfall", "Most of the sine is noise?").title
-    'The pitfall'
     """
 
     figure: matplotlib_figure.Figure
@@ -141,11 +135,6 @@ class Table:
         Above the table.
     label : str, optional
         What a screen reader calls the table; by default the title.
-
-    Examples
-    --------
-    >>> Table(["Model", "RMSE"], [["ridge", "1.2"], ["ours", Cell("0.9", "best")]]).note
-    ''
     """
 
     columns: Sequence[str | Column]
