@@ -1,8 +1,6 @@
 """Own data and an own objective beside two of betanll, in a table.
 
-    python examples/own_experiment.py
-
-Stopped, the same command goes on: ``tips/sweep.db`` has every result.
+Run ``python examples/own_experiment.py``; stopped, it resumes from ``tips/sweep.db``.
 """
 
 import jax.numpy as jnp
@@ -12,7 +10,7 @@ import pandas as pd
 from betanll import HeteroscedasticRegressor
 from betanll.metrics import evaluate
 from betanll.objectives import BetaNLL, objective
-from betanll.reports import Column, Page, Table, Text
+from betanll.reports import Page, Table
 from betanll.sweeps import Experiment, Request, Task, run_experiments, task
 
 
@@ -52,16 +50,10 @@ class Tips(Experiment):
 
     def render(self, artefact, results, request):
         runs = pd.DataFrame(results.rows(self.tasks(request, results)))
-        names = ("crps", "rmse")
-        rows = [
-            [method, *(f"{of[x].mean():.3f} ± {of[x].std():.3f}" for x in names)]
-            for method, of in runs.groupby("method")
-        ]
-        columns = ["Method", *(Column(name, "lower is better") for name in names)]
-        blocks = [Text("Mean ± deviation over the splits."), Table(columns, rows)]
-        page = Page("Three objectives on tips", blocks)
-        texts = {"csv": runs.to_csv(), "html": page.html(), "md": page.markdown()}
-        return {f"tips.{end}": text.encode() for end, text in texts.items()}
+        table = runs.groupby("method")[["crps", "rmse"]].agg(["mean", "std"]).round(3)
+        rows = [[name, *map(str, numbers)] for name, *numbers in table.itertuples()]
+        page = Page("Tips", [Table(["Method", "CRPS", "std", "RMSE", "std"], rows)])
+        return {"tips.csv": runs.to_csv().encode(), "tips.html": page.html().encode()}
 
 
 if __name__ == "__main__":

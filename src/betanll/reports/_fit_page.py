@@ -38,7 +38,8 @@ _UNADJUSTED = "Here the model stands with its intervals as they were before adju
 def fit_page(report: FitReport) -> Page:
     """Return the page of a report: the story first, how it was made last."""
     results = [TargetResult(report, i) for i in range(len(report.target_names))]
-    blocks = [
+    curves: list[Block] = [*_curves(report)]
+    blocks: list[Block] = [
         *report.introduction,
         Heading("In short"),
         *headlines(results),
@@ -47,7 +48,7 @@ def fit_page(report: FitReport) -> Page:
         *_against_simpler_models(report, results),
         *_predictions(results),
         Heading("Training"),
-        *(list(_curves(report)) or [Text("No training history was recorded.")]),
+        *(curves or [Text("No training history was recorded.")]),
         *_shares_of_rows(report.sample_fractions),
         *how_it_was_made(report.configuration, report.command),
     ]
@@ -67,7 +68,7 @@ def _overview(results: list[TargetResult]) -> Iterator[Block]:
     """Yield a table with a row for each of several targets."""
     if len(results) == 1:
         return
-    columns = [
+    columns: list[str | Column] = [
         *("Target", "Typical error", "Guessing the average", "The model’s error is"),
         Column(f"{PERCENT} intervals", "that held the truth"),
         "Held-out values",
@@ -224,10 +225,8 @@ def _curves(report: FitReport) -> Iterator[Picture]:
             continue
         values = transform(values[finite])
         figure = _figures.curve_figure(epoch[finite], values, ylabel=ylabel)
-        first, last = format_number(values[0]), format_number(values[-1])
-        yield Picture(
-            figure, title, caption, f"{title}: {ylabel} from {first} to {last}"
-        )
+        ends = f"from {format_number(values[0])} to {format_number(values[-1])}"
+        yield Picture(figure, title, caption, f"{title}: {ylabel} {ends}")
 
 
 def _shares_of_rows(fractions: Mapping[str, float]) -> Iterator[Block]:

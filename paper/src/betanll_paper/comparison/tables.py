@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from betanll import reports
-from betanll.reports import Column, Finding, Heading, Page, Table, Text
+from betanll.reports import Block, Column, Finding, Heading, Page, Table, Text
 from betanll_paper.comparison.cells import Verdict
 
 SOURCE = "Seitzer, Tavakoli, Antić and Martius, ICLR 2022, arXiv:2203.09168"
@@ -72,7 +72,7 @@ def comparison_page(
     source : str
         Which table of the paper it is.
     """
-    blocks = [
+    blocks: list[Block] = [
         *(Finding("warning", warning) for warning in warnings),
         Text(f"Preset: {preset}. {' '.join(text)}"),
         Heading("Results"),
