@@ -49,11 +49,11 @@ def test_code_of_the_readme_runs(capsys):
 
 
 def test_code_of_the_loss_page_runs():
-    assert run(ROOT / "docs" / "losses.md")["losses"]
+    assert run(ROOT / "docs" / "reference" / "losses.md")["losses"]
 
 
 def test_code_of_the_training_page_reaches_the_noise():
-    names = run(ROOT / "docs" / "training.md")
+    names = run(ROOT / "docs" / "how-to" / "train-networks.md")
     # The mean is nearly the true one, and the learnt spread, which grows with x, is
     # worth more than the true mean with the best constant spread.
     x, y = (names[name][names["test"]] for name in ("x", "y"))
@@ -66,7 +66,7 @@ def test_code_of_the_training_page_reaches_the_noise():
 
 
 def test_code_of_the_estimator_page_shows_what_it_says(capsys):
-    names = run(ROOT / "docs" / "estimator.md")
+    names = run(ROOT / "docs" / "reference" / "estimator.md")
     assert names["interval"].shape == (len(names["X_test"]), 2)
     assert names["model"].beta_ in (0, 0.25, 0.5, 0.75, 1)
     assert names["display"].figure_ is not None
@@ -77,7 +77,7 @@ def test_code_of_the_estimator_page_shows_what_it_says(capsys):
 
 
 def test_objective_of_the_architecture_page_trains():
-    annealed = run(ROOT / "docs" / "architecture.md")["Annealed"]
+    annealed = run(ROOT / "docs" / "explanation" / "architecture.md")["Annealed"]
 
     x = np.linspace(-1, 1, 50)[:, None]
     result = fit(MLP(1, (8,)), annealed, x, x, max_epochs=5)
@@ -93,7 +93,7 @@ def test_links_of_the_readme_exist():
 
 
 def test_code_of_the_doctors_page_runs(capsys):
-    names = run(ROOT / "docs" / "doctor.md")
+    names = run(ROOT / "docs" / "how-to" / "diagnose.md")
     assert not names["diagnosis"].pitfall
     assert names["evidence"].pitfall
     assert capsys.readouterr().out.startswith("No: likelihood training")

@@ -7,7 +7,7 @@ import pytest
 
 from betanll.objectives import get, names, unregister
 
-PAGE = Path(__file__).parents[2] / "docs" / "objectives.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "objectives.md"
 MODULE = """
 from betanll.objectives import MSE, objective
 

@@ -12,7 +12,7 @@ from betanll.objectives import names, unregister
 from betanll.sweeps import Request, run_experiments
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "extend.md"
+PAGE = ROOT / "docs" / "how-to" / "extend.md"
 EXAMPLE = ROOT / "examples" / "own_experiment.py"
 
 

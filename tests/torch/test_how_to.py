@@ -1,4 +1,4 @@
-"""The page docs/how-to-pytorch.md, run from top to bottom."""
+"""The page docs/how-to/pytorch.md, run from top to bottom."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch")
 
 pytestmark = pytest.mark.torch
 
-PAGE = Path(__file__).parents[2] / "docs" / "how-to-pytorch.md"
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "pytorch.md"
 
 
 def test_code_of_the_page_runs():

@@ -1,4 +1,4 @@
-"""The callback of docs/monitor.md under Lightning itself."""
+"""The callback of docs/how-to/monitor.md under Lightning itself."""
 
 import re
 import warnings
@@ -26,7 +26,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:`isinstance.treespec, LeafSpec:FutureWarning"),
 ]
 
-PAGE = Path(__file__).parents[2] / "docs" / "monitor.md"
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "monitor.md"
 N_BATCHES = 4
 
 

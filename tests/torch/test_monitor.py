@@ -1,4 +1,4 @@
-"""PitfallMonitor on tensors, and the page docs/monitor.md from top to bottom."""
+"""PitfallMonitor on tensors, and the page docs/how-to/monitor.md from top to bottom."""
 
 import re
 from pathlib import Path
@@ -14,7 +14,7 @@ from betanll.torch import PitfallMonitor  # noqa: E402
 
 pytestmark = pytest.mark.torch
 
-PAGE = Path(__file__).parents[2] / "docs" / "monitor.md"
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "monitor.md"
 
 
 def tensors(dtype=torch.float32):
