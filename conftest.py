@@ -9,6 +9,7 @@ import contextlib
 import io
 import itertools
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -145,6 +146,36 @@ def refused():
         return outcome.err.strip()
 
     return refuse
+
+
+def code_of(page):
+    """Return the Python blocks of a Markdown page, by its path in the repository."""
+    text = (Path(__file__).parent / page).read_text("utf-8")
+    return re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture
+def run_page(tmp_path, monkeypatch):
+    """A function that runs the Python blocks of a page and returns their names.
+
+    The blocks run one after the other in a folder of their own; `numbers` chooses some
+    of them. Objectives that they register are forgotten afterwards.
+    """
+    from betanll.objectives import names, unregister
+
+    known = names()
+    monkeypatch.chdir(tmp_path)
+
+    def run_blocks(page, numbers=None, **given):
+        blocks = code_of(page)
+        found = {"__name__": "page", **given}
+        for number in range(len(blocks)) if numbers is None else numbers:
+            exec(compile(blocks[number], page, "exec"), found)
+        return found
+
+    yield run_blocks
+    for name in set(names()) - set(known):
+        unregister(name)
 
 
 @pytest.fixture

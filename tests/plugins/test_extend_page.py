@@ -1,6 +1,5 @@
 """The code of the page about extensions, run from top to bottom as it is printed."""
 
-import re
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,6 @@ from betanll.objectives import names, unregister
 from betanll.sweeps import Request, run_experiments
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "how-to" / "extend.md"
 EXAMPLE = ROOT / "examples" / "own_experiment.py"
 
 
@@ -24,15 +22,8 @@ def _forgotten():
         unregister(name)
 
 
-@pytest.mark.usefixtures("_forgotten")
-def test_the_examples_run(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    text = PAGE.read_text(encoding="utf-8")
-    blocks = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
-    assert len(blocks) == 14
-    found = {"__name__": "extend_page"}
-    for block in blocks:
-        exec(compile(block, str(PAGE), "exec"), found)
+def test_the_examples_run(run_page):
+    found = run_page("docs/how-to/extend.md")
     assert {"laplace", "beta-with-penalty"} <= set(names())
     np.testing.assert_allclose(found["prediction"].mean, [0.0, 1.0], atol=1e-9)
     assert found["mixture"].shape == (2,)

@@ -1,8 +1,6 @@
 """The callback of docs/how-to/monitor.md under Lightning itself."""
 
-import re
 import warnings
-from pathlib import Path
 
 import pytest
 
@@ -26,7 +24,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:`isinstance.treespec, LeafSpec:FutureWarning"),
 ]
 
-PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "monitor.md"
 N_BATCHES = 4
 
 
@@ -71,13 +68,12 @@ class Network(lightning.LightningModule):
 
 
 @pytest.fixture
-def page_callback():
+def page_callback(run_page):
     """The class of the page, run from its own text."""
-    blocks = re.findall(r"^```python\n(.*?)^```", PAGE.read_text("utf-8"), re.M | re.S)
-    (block,) = [block for block in blocks if "lightning" in block]
-    names = {"PitfallMonitor": PitfallMonitor}
-    exec(compile(block, str(PAGE), "exec"), names)
-    return names["PitfallCallback"]
+    page = "docs/how-to/monitor.md"
+    return run_page(page, numbers=(2,), PitfallMonitor=PitfallMonitor)[
+        "PitfallCallback"
+    ]
 
 
 def train(callback, network, folder, *, max_steps=25, ckpt_path=None):

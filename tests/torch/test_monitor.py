@@ -1,8 +1,5 @@
 """PitfallMonitor on tensors, and the page docs/how-to/monitor.md from top to bottom."""
 
-import re
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -13,8 +10,6 @@ import betanll.torch  # noqa: E402
 from betanll.torch import PitfallMonitor  # noqa: E402
 
 pytestmark = pytest.mark.torch
-
-PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "monitor.md"
 
 
 def tensors(dtype=torch.float32):
@@ -75,19 +70,10 @@ def test_a_state_survives_the_safe_loader(tmp_path):
     assert other.summary() == monitor.summary()
 
 
-def run_page(*numbers):
-    """Return the names of the page after its code blocks of these numbers."""
-    blocks = re.findall(r"^```python\n(.*?)^```", PAGE.read_text("utf-8"), re.M | re.S)
-    assert len(blocks) == 4
-    names = {}
+def test_code_of_the_page_prints_what_it_says(run_page, capsys):
     torch.manual_seed(0)
-    for number in numbers:
-        exec(compile(blocks[number], str(PAGE), "exec"), names)
-    return names
-
-
-def test_code_of_the_page_prints_what_it_says(capsys):
-    page = run_page(0, 1, 3)
+    # All but the callback, which is tested under Lightning itself.
+    page = run_page("docs/how-to/monitor.md", numbers=(0, 1, 3))
     summary, verdict = capsys.readouterr().out.splitlines()
     assert "'n_updates': 200.0" in summary
     assert verdict == "True"
