@@ -38,7 +38,7 @@ test-slow: $(TEST) ## run the tests that `make test` leaves out
 
 test-all: test test-slow ## run every test
 
-docs: $(DOCS) ## build the documentation into docs/_build/html
+docs: $(DOCS) ## run the tutorials and build the documentation into docs/_build/html
 	$(BIN)/python -m sphinx -q -W --keep-going -c docs -b html . docs/_build/html
 	@echo "open docs/_build/html/docs/index.html"
 
