@@ -77,7 +77,8 @@ class CommandHelp(SphinxDirective):
             context = click.Context(
                 command, info_name=name, parent=context, terminal_width=84
             )
-        text = f"$ {context.command_path} --help\n{command.get_help(context)}"
+        with context:
+            text = f"$ {context.command_path} --help\n{command.get_help(context)}"
         return [nodes.literal_block(text, text, language="text")]
 
 
