@@ -20,7 +20,7 @@ from betanll_paper.published import Method
 from betanll_paper.published.dynamics import N_SEEDS, OBJECT_SLIDE, paper_best
 
 RESULTS = Path(__file__).parents[1] / "results" / "dynamics"
-METHODS = (Method("beta-nll", 0.0), Method("beta-nll", 0.5), Method("mse"))
+METHODS = (Method("nll"), Method("beta-nll:0.5"), Method("mse"))
 COLUMNS = ("method", "beta", "seed", "rmse", "log_likelihood", "best_epoch", "seconds")
 
 
@@ -29,8 +29,7 @@ def tasks(epochs: int) -> list[Task]:
         Task.of(
             train,
             dataset=OBJECT_SLIDE,
-            method=method.name,
-            beta=method.beta,
+            **method.settings,
             **paper_best()[OBJECT_SLIDE, method]._asdict(),
             epochs=epochs,
             seed=seed,

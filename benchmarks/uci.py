@@ -158,7 +158,7 @@ def reference(data_dir: Path, dataset: str, splits: int) -> None:
     import torch
 
     from betanll_paper.datasets import load_uci
-    from betanll_paper.uci.protocol import LEARNING_RATES, run_split, updates_of
+    from betanll_paper.uci.protocol import LEARNING_RATES, PAPER, run_split
 
     torch.set_num_threads(1)
     table = load_uci(dataset)
@@ -166,7 +166,7 @@ def reference(data_dir: Path, dataset: str, splits: int) -> None:
         "dataset": dataset,
         "method": "beta-nll",
         "beta": BETA,
-        "max_updates": updates_of(dataset),
+        "max_updates": PAPER.length_of(dataset),
         "learning_rates": " ".join(map(str, LEARNING_RATES)),
     }
     run_split(split=0, **settings)  # compiles
@@ -176,7 +176,10 @@ def reference(data_dir: Path, dataset: str, splits: int) -> None:
         train, test = table.split(split)
         started = time.perf_counter()
         loop = TorchProtocol(
-            table.x[train], table.y[train], max_updates=updates_of(dataset), seed=split
+            table.x[train],
+            table.y[train],
+            max_updates=PAPER.length_of(dataset),
+            seed=split,
         )
         predict = loop.run(LEARNING_RATES)
         error = predict(table.x[test]) - table.y[test]
@@ -206,7 +209,7 @@ def workers(data_dir: Path, dataset: str) -> None:
     from betanll_paper.published import Method
     from betanll_paper.uci.protocol import uci_tasks
 
-    methods = [Method("beta-nll", beta) for beta in (0.0, 0.25, 0.5, 0.75, 1.0)]
+    methods = [Method(f"beta-nll:{beta}") for beta in (0.0, 0.25, 0.5, 0.75, 1.0)]
     real = uci_tasks("paper", methods=methods, datasets=[dataset])
     lines = []
     with tempfile.TemporaryDirectory() as folder:

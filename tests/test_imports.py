@@ -12,7 +12,7 @@ HEAVY = ("jax", "scipy", "sklearn", "torch")
     "name",
     [
         "betanll",
-        "betanll_paper.experiments",
+        "betanll_paper.commands.reproduce",
         "betanll.losses",
         "betanll.objectives",
         "betanll.sweeps",

@@ -323,7 +323,7 @@ def without_time(rows):
 @pytest.mark.cluster
 def test_bits_do_not_depend_on_the_workers(store, data_dir, tmp_path, monkeypatch):
     monkeypatch.setenv("BETANLL_DATA", str(data_dir))
-    methods = [Method("beta-nll", 0.5), Method("mse")]
+    methods = [Method("beta-nll:0.5"), Method("mse")]
     tasks = uci_tasks("smoke", methods=methods, datasets=["yacht"])
     assert run_sweep(tasks, store, n_workers=1)[:4] == (4, 0, 0, 0)
     with Store(tmp_path / "two.db") as other:
@@ -336,7 +336,7 @@ def test_a_killed_worker_does_not_change_bits(
     store, data_dir, tmp_path, monkeypatch, until, session
 ):
     monkeypatch.setenv("BETANLL_DATA", str(data_dir))
-    methods = [Method("beta-nll", 0.0), Method("beta-nll", 1.0)]
+    methods = [Method("nll"), Method("beta-nll:1")]
     tasks = uci_tasks("smoke", methods=methods, datasets=["yacht", "housing"])
     run_sweep(tasks, store, n_workers=2)
     with Store(tmp_path / "disturbed.db") as other:

@@ -62,7 +62,7 @@ def test_tables_and_runs_are_written(run, sweep, data_dir, tmp_path):
     assert outcome.code == 0, outcome
     assert "4 tasks in 1 s; 0 had results before." in outcome.out
     ((tasks, options),) = sweep
-    methods = [Method("beta-nll", 0.0), Method("mse")]
+    methods = [Method("nll"), Method("mse")]
     assert tasks == uci_tasks("smoke", methods=methods, datasets=["yacht"])
     assert options == {
         **{"n_workers": None, "scheduler": None},

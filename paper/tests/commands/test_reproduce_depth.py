@@ -70,7 +70,7 @@ def test_tables_and_the_figure_are_written(run, sweep, told, tmp_path):
     command = ("reproduce", "tableS4", "table3-depth", "figS6", "--preset", "smoke")
     outcome = run(*command, "--out", tmp_path)
     assert outcome.code == 0, outcome
-    assert sweep == [depth_tasks(PRESETS["smoke", "synthetic"])]
+    assert sweep == [depth_tasks(PRESETS["synthetic"]["smoke"])]
     table = pd.read_csv(tmp_path / "tableS4.csv")
     assert list(table) == ["data", "method", "beta", *METRICS]
     assert len(table) == 8
@@ -89,8 +89,8 @@ def test_a_table_of_few_methods_trains_no_others(run, sweep, tmp_path):
     options = ("--preset", "smoke", "--out", tmp_path)
     outcome = run("reproduce", "table3-depth", "--method", "beta-nll", *options)
     assert outcome.code == 0, outcome
-    betas = [Method("beta-nll", beta) for beta in (0.0, 0.5, 1.0)]
-    assert sweep == [depth_tasks(PRESETS["smoke", "synthetic"], betas)]
+    betas = [Method(f"beta-nll:{beta}") for beta in (0.0, 0.5, 1.0)]
+    assert sweep == [depth_tasks(PRESETS["synthetic"]["smoke"], betas)]
 
 
 @pytest.fixture
@@ -111,7 +111,7 @@ def test_real_images_are_trained_on_as_in_the_paper(
     options = ("--nyu-dir", nyu_dir, "--out", tmp_path / "out")
     outcome = run("reproduce", "tableS4", "--method", "l1", *options)
     assert outcome.code == 0, outcome
-    assert sweep == [depth_tasks(PRESETS["paper", "nyuv2"], [Method("l1")])]
+    assert sweep == [depth_tasks(PRESETS["nyuv2"]["paper"], [Method("l1")])]
     assert told == [[str(nyu_dir), str(tmp_path / "out" / "depth-runs")]]
     assert no_weights == ["google/efficientnet-b5"]
     text = (tmp_path / "out" / "tableS4.md").read_text()

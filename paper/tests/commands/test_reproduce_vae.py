@@ -40,7 +40,7 @@ def test_tables_are_written(run, sweep, tmp_path):
 def test_methods_can_be_chosen(run, sweep, tmp_path):
     options = ("--preset", "smoke", "--method", "nll", "--out", tmp_path)
     assert run("reproduce", "tableS3", *options).code == 0
-    assert sweep == [vae_tasks(PRESETS["smoke"], methods=[Method("beta-nll", 0.0)])]
+    assert sweep == [vae_tasks(PRESETS["smoke"], methods=[Method("nll")])]
 
 
 def test_bad_input_is_refused(refused, sweep, tmp_path, monkeypatch):

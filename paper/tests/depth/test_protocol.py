@@ -1,5 +1,6 @@
 """One training of depth regression, as the sweep engine runs it."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -22,7 +23,7 @@ from betanll_paper.published.methods import Method
 
 def test_a_training_gives_scores_and_pictures(tmp_path, monkeypatch):
     monkeypatch.setenv(RUNS_VARIABLE, str(tmp_path))
-    (task,) = depth_tasks(PRESETS["smoke", "synthetic"], [Method("beta-nll", 0.5)])
+    (task,) = depth_tasks(PRESETS["synthetic"]["smoke"], [Method("beta-nll:0.5")])
     result, pictures = task.run()
     assert result["updates"] == 4
     assert 0 < result["best_update"] <= 4
@@ -43,7 +44,7 @@ def test_a_training_gives_scores_and_pictures(tmp_path, monkeypatch):
 
 def test_losses_without_a_variance_have_no_likelihood(monkeypatch):
     monkeypatch.delenv(RUNS_VARIABLE, raising=False)
-    (task,) = depth_tasks(PRESETS["smoke", "synthetic"], [Method("scale-invariant")])
+    (task,) = depth_tasks(PRESETS["synthetic"]["smoke"], [Method("scale-invariant")])
     result, pictures = task.run()
     assert result["log_likelihood"] is None
     assert pictures["std"] == []
@@ -52,8 +53,8 @@ def test_losses_without_a_variance_have_no_likelihood(monkeypatch):
 def test_real_images_are_cropped_as_usual(nyu_dir, monkeypatch):
     monkeypatch.setenv(NYU_VARIABLE, str(nyu_dir))
     monkeypatch.delenv(RUNS_VARIABLE, raising=False)
-    preset = PRESETS["smoke", "nyuv2"]._replace(epochs=2)
-    (task,) = depth_tasks(preset, [Method("beta-nll", 0.5)])
+    preset = replace(PRESETS["nyuv2"]["smoke"], length={"": 2})
+    (task,) = depth_tasks(preset, [Method("beta-nll:0.5")])
     result, pictures = task.run()
     assert result["data"] == "nyuv2"
     assert all(np.isfinite(result[name]) for name in METRICS)
@@ -76,7 +77,7 @@ def test_workers_share_the_cards(monkeypatch, name, card):
     monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
     monkeypatch.setattr("torch.cuda.set_device", set_device)
     monkeypatch.setattr("distributed.get_worker", get_worker)
-    (task,) = depth_tasks(PRESETS["smoke", "synthetic"], [Method("mse")])
+    (task,) = depth_tasks(PRESETS["synthetic"]["smoke"], [Method("mse")])
     with pytest.raises(Taken, match=f"^{card}$"):
         task.run()
 
@@ -98,5 +99,5 @@ def test_the_paper_has_a_line_for_each_of_our_losses():
     lines = {line.method: line for line in paper_lines()}
     assert set(ROWS) <= set(lines)
     assert len(lines) == 11
-    assert lines[Method("beta-nll", 0.5)].numbers["rmse"] == "0.3789"
+    assert lines[Method("beta-nll:0.5")].numbers["rmse"] == "0.3789"
     assert lines[Method("mse")].numbers["log_likelihood"] == ""

@@ -19,7 +19,7 @@ from betanll_paper.dynamics.training import PROBABILITY_EDGES, RESIDUAL_EDGES
 from betanll_paper.published.dynamics import FETCH, OBJECT_SLIDE
 from betanll_paper.published.methods import Method
 
-NLL, MSE, HALF = Method("beta-nll", 0.0), Method("mse"), Method("beta-nll", 0.5)
+NLL, MSE, HALF = Method("nll"), Method("mse"), Method("beta-nll:0.5")
 FIG6_METHODS = (NLL, MSE, HALF)
 TIMES = (4, 26, 168, 1_092, 7_080, 45_920)
 SUBSTITUTE = "substitute data: scripted controller"
@@ -27,7 +27,7 @@ SUBSTITUTE = "substitute data: scripted controller"
 
 def is_of(row, method, **values):
     """Return whether a row belongs to a method and has these values."""
-    return Method(row["method"], row["beta"]) == method and all(
+    return Method.of_row(row) == method and all(
         row[name] == value for name, value in values.items()
     )
 
@@ -146,11 +146,11 @@ def test_fig6_what_lies_outside_the_bins_is_counted():
 
 
 def test_fig6_the_note_says_what_is_shorter():
-    n_epochs = PRESETS["laptop"].epochs[OBJECT_SLIDE]
+    n_epochs = PRESETS["laptop"].length["ObjectSlide"]
     n_searched = len(configurations("laptop", OBJECT_SLIDE, NLL))
     assert fig6(slide_rows("laptop"), "laptop").figure.get_supxlabel() == (
         f"Shortened run (preset laptop): {n_epochs} epochs instead of 5,000, "
-        f"{n_searched} configurations searched instead of 96."
+        f"1 seed, {n_searched} configurations instead of 96."
     )
     smoke = fig6(slide_rows(), "smoke").figure.get_supxlabel()
     assert "20 episodes instead of 2,000" in smoke
@@ -200,7 +200,7 @@ def test_figS4_that_the_data_is_a_substitute_and_what_is_shorter():
     title = figure.legends[0].get_title().get_text()
     assert SUBSTITUTE in title
     assert "seed 1" in title
-    epochs = PRESETS["laptop"].epochs[FETCH]
+    epochs = PRESETS["laptop"].length["Fetch-PickAndPlace"]
     note = figure.get_supxlabel()
     assert note.startswith(
         f"Shortened run (preset laptop): {epochs} epochs instead of 500, "

@@ -151,7 +151,7 @@ def test_what_left_all_proportion_has_diverged():
     assert tables[""]["n_diverged"].sum() == 3
     note = figure.get_supxlabel()
     assert note.startswith("Shortened run (preset laptop): 300,000 updates instead of")
-    assert "1 trial a cell instead of 3, 3 learning rates instead of 5" in note
+    assert "1 trial instead of 3, 3 learning rates instead of 5, 3 learning" in note
 
 
 def test_a_cell_without_result_is_grey():

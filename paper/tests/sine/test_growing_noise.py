@@ -16,6 +16,7 @@ from betanll_paper.sine.growing_noise import (
     train,
 )
 from betanll_paper.sine.growing_noise_figures import fig8, trials_of
+from betanll_paper.sine.training import settings_of
 
 TRUE_STD = heteroscedastic_sine_truth(GRID_X).std
 NLL = {"objective": "nll", "beta": None, "seed": 1, "epochs": 40}
@@ -53,7 +54,7 @@ def test_tasks():
         assert len(settings) == 5 * 2 * n_trials
         assert {one["epochs"] for one in settings} == {epochs}
         assert {one["learning_rate"] for one in settings} == {1e-4, 1e-3}
-    assert [method.label for method in METHODS] == [
+    assert [method.short_label for method in METHODS] == [
         *("NLL", "β-NLL 0.25", "β-NLL 0.5", "β-NLL 1", "MM")
     ]
 
@@ -68,9 +69,11 @@ def made_up():
         method = next(
             m
             for m in METHODS
-            if (m.objective, m.beta) == (one["objective"], one["beta"])
+            if settings_of(m) == {name: one[name] for name in ("objective", "beta")}
         )
-        factor = factors[method.label] * (2 if one["learning_rate"] == 1e-4 else 1)
+        factor = factors[method.short_label] * (
+            2 if one["learning_rate"] == 1e-4 else 1
+        )
         std = factor * TRUE_STD
         # Outside it is something else, which must not count.
         std = np.where((GRID_X < 0) | (GRID_X > 10), 99.0, std)

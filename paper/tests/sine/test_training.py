@@ -8,9 +8,10 @@ import pytest
 
 from betanll.datasets import sine
 from betanll.networks import MLP
+from betanll.sweeps import Request
 from betanll.training import fit, optimizer
 from betanll_paper.rows import log_spaced, plain, rounded
-from betanll_paper.sine import figure_tasks
+from betanll_paper.sine import SineFigures
 from betanll_paper.sine.training import (
     CURVES,
     FIT_X,
@@ -49,6 +50,10 @@ def trained(epochs):
         max_epochs=epochs,
         seed=0,
     )
+
+
+def figure_tasks(names, preset):
+    return SineFigures().tasks(Request(tuple(names), preset), None)
 
 
 def of(rows, kind, **values):
@@ -164,8 +169,10 @@ def test_figures_share_trainings(preset):
 
 
 def test_budgets_of_the_presets():
-    assert PRESETS["paper"] == (10, 10**7, 10**7)
-    assert PRESETS["laptop"] == (4, 2 * 10**6, 5 * 10**5)
+    paper, laptop = PRESETS["paper"], PRESETS["laptop"]
+    assert (paper.repeats, laptop.repeats) == (10, 4)
+    assert set(paper.length.values()) == {10**7}
+    assert laptop.length == {"NLL": 2 * 10**6, "": 5 * 10**5}
     settings = [dict(task.settings) for task in curve_tasks("paper")]
     assert len({task.key for task in curve_tasks("paper")}) == 40
     assert {one["updates"] for one in settings} == {10**7}

@@ -1,5 +1,6 @@
 """The UCI protocol: tasks, and what one of them trains."""
 
+import itertools
 import math
 from collections import Counter
 
@@ -14,11 +15,11 @@ from betanll_paper.published import Method
 from betanll_paper.published.methods import METHODS
 from betanll_paper.uci import protocol as _uci
 from betanll_paper.uci.protocol import (
+    PAPER,
     fit_split,
     predict,
     run_split,
     uci_tasks,
-    updates_of,
 )
 
 RATES = (1e-4, 3e-4, 7e-4, 1e-3, 3e-3, 7e-3)
@@ -216,19 +217,20 @@ def test_tasks_of_the_paper():
     assert len(tasks) == 12 * (11 * 20 + 5) == 2700
     assert len({task.key for task in tasks}) == 2700
     settings = [dict(task.settings) for task in tasks]
+    pairs = itertools.product(UCI_NAMES, METHODS)
     n_splits = Counter((s["dataset"], s["method"], s["beta"]) for s in settings)
-    assert set(n_splits) == {(d, *method) for d in UCI_NAMES for method in METHODS}
+    assert set(n_splits) == {(d, m.name, m.beta) for d, m in pairs}
     assert all(n == (5 if d == "protein" else 20) for (d, *_), n in n_splits.items())
     for one in settings:
-        assert one["max_updates"] == updates_of(one["dataset"])
+        assert one["max_updates"] == PAPER.length_of(one["dataset"])
         assert tuple(map(float, one["learning_rates"].split())) == RATES
         objectives.get(one["method"])
 
 
 def test_six_sets_have_a_long_budget():
-    long = [name for name in UCI_NAMES if updates_of(name) == 100_000]
+    long = [name for name in UCI_NAMES if PAPER.length_of(name) == 100_000]
     assert long == ["carbon", "kin8m", "naval", "power", "protein", "superconductivity"]
-    assert {updates_of(name) for name in set(UCI_NAMES) - set(long)} == {20_000}
+    assert {PAPER.length_of(name) for name in set(UCI_NAMES) - set(long)} == {20_000}
 
 
 def test_presets_share_results():

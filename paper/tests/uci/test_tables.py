@@ -12,8 +12,7 @@ from betanll_paper.comparison import count_agreement
 from betanll_paper.published import Method
 from betanll_paper.published.methods import METHODS
 from betanll_paper.published.uci import paper_ties
-from betanll_paper.uci import compare_uci, table_files
-from betanll_paper.uci.tables import TABLES
+from betanll_paper.uci.tables import TABLES, compare_uci, table_files
 
 
 def texts_of(runs, artefacts=tuple(TABLES), *, preset):
@@ -63,7 +62,7 @@ def test_shortened_and_partial_runs_say_so(draw):
         assert "Shortened run" in text
         assert "2 of 5 splits: protein; 2 of 20 splits: yacht" in text
         assert "fewer than 4 splits" in text
-        assert "Preset “smoke”: the training itself may be shorter" in text
+        assert "60 updates of the others instead of 20,000; 2 splits instead of" in text
         plain = text.replace("\u00a0", " ")
         assert re.search(r"carbon( \| |</th><td>)all methods", plain)
         missing = "β-NLL, β = 0.75; β-NLL, β = 1; "

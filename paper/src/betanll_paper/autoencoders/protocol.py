@@ -6,7 +6,7 @@ import base64
 import time
 import warnings
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,15 +15,14 @@ from betanll.sweeps import Task, task
 from betanll.training import DivergedError
 from betanll_paper.autoencoders.model import VAE, CollapseWarning
 from betanll_paper.datasets import ImageSet, load_images
+from betanll_paper.presets import Preset
 from betanll_paper.published.autoencoders import DATASETS, N_LATENT, N_SEEDS, ROWS
-from betanll_paper.published.methods import Method
+from betanll_paper.published.methods import SLOW, SLOW_NAMES, Method, spec_of
 from betanll_paper.rows import plain
 
 #: Moment matching with the loss averaged over pixels, as in the published results; with
 #: the sum of the other methods it can be compared with them.
 AVERAGED = Method("mm-averaged")
-#: Methods whose loss sums over samples and components of a prior for every pixel.
-SLOW = frozenset(["xvamp", "xvamp-star", "vbem", "vbem-star"])
 #: Epochs from one look at the validation images to the next.
 VALIDATE_EVERY = 5
 #: Codes of an image over which the test likelihood averages.
@@ -32,22 +31,12 @@ N_CODES = 20
 PICTURES = ("mean", "std", "posterior", "prior")
 
 
-class Preset(NamedTuple):
-    """Length of the trainings, and how many there are.
-
-    `n_images` of the training, validation and test images each are used, None for all.
-    """
-
-    epochs: int
-    slow_epochs: int
-    n_seeds: int
-    n_images: int | None = None
-
-
+#: So many of the training, validation and test images each are used.
+_ALL = {"image": None}
 PRESETS = {
-    "smoke": Preset(epochs=2, slow_epochs=1, n_seeds=2, n_images=64),
-    "laptop": Preset(epochs=40, slow_epochs=2, n_seeds=1),
-    "paper": Preset(epochs=1000, slow_epochs=1000, n_seeds=N_SEEDS),
+    "smoke": Preset(2, {"": 2, SLOW_NAMES: 1}, sizes={"image": 64}),
+    "laptop": Preset(1, {"": 40, SLOW_NAMES: 2}, sizes=_ALL),
+    "paper": Preset(N_SEEDS, {"": 1000, SLOW_NAMES: 1000}, sizes=_ALL),
 }
 
 
@@ -69,15 +58,14 @@ def vae_tasks(
         Task.of(
             train,
             dataset=dataset,
-            method=method.name,
-            beta=method.beta,
+            **method.settings,
             seed=seed,
-            epochs=preset.slow_epochs if method.name in SLOW else preset.epochs,
-            n_images=preset.n_images,
+            epochs=preset.length_of(SLOW_NAMES if method.name in SLOW else ""),
+            n_images=preset.sizes["image"],
         )
         for method in wanted
         for dataset in datasets
-        for seed in range(preset.n_seeds)
+        for seed in range(preset.repeats)
     ]
 
 
@@ -98,7 +86,7 @@ def train(
     train, validation = (
         images.train_images[rows[:n_images]] for rows in images.split()
     )
-    model = _model(dataset, Method(method, beta), epochs, seed)
+    model = _model(dataset, Method(spec_of(method, beta)), epochs, seed)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CollapseWarning)  # is in the result

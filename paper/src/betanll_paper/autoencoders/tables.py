@@ -96,7 +96,7 @@ def table_files(
 
 
 def _method(row: dict[str, Any]) -> Method:
-    return Method(row["method"], row["beta"])
+    return Method.of_row(row)
 
 
 def _page(artefact: str, results: Sequence[dict[str, Any]], preset: str) -> Page:
@@ -155,15 +155,7 @@ def _line(cell: Cell) -> list[str | reports.Cell]:
 
 
 def _warnings(results: Sequence[dict[str, Any]], preset: str) -> list[str]:
-    chosen, paper = PRESETS[preset], PRESETS["paper"]
-    warnings = []
-    if chosen != paper:
-        images = "" if chosen.n_images is None else f" on {chosen.n_images} images"
-        warnings.append(
-            f"Shortened run: at most {chosen.epochs} epochs ({chosen.slow_epochs} for "
-            f"xVAMP and VBEM) instead of {paper.epochs:,}{images}; seeds: "
-            f"{chosen.n_seeds} instead of {paper.n_seeds}."
-        )
+    warnings = PRESETS[preset].warnings(PRESETS["paper"])
     collapsed = _names(row for row in results if row["is_collapsed"])
     if collapsed:
         warnings.append(f"Reconstructions no better than the mean image: {collapsed}.")

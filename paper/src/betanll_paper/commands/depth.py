@@ -15,6 +15,7 @@ from betanll.cli.options import (
     note_unusual_beta,
     objective_and_beta,
 )
+from betanll_paper.published.methods import Method
 
 if TYPE_CHECKING:
     from betanll_paper.depth import DepthScores
@@ -26,9 +27,9 @@ DEFAULT_ROOMS = 800
 ROOMS_PER_OTHER = 20
 
 
-def _loss(text: str) -> tuple[str, float | None]:
-    name, beta = objective_and_beta(text, exponent, LOSSES)
-    return name, DEFAULT_BETA if name == "beta-nll" and beta is None else beta
+def _loss(text: str) -> Method:
+    objective_and_beta(text, exponent, LOSSES)
+    return Method(f"beta-nll:{DEFAULT_BETA}" if text == "beta-nll" else text)
 
 
 @click.group()
@@ -106,7 +107,7 @@ def command() -> None:
 def train(
     nyu_dir: Path | None,
     rooms: int | None,
-    loss: tuple[str, float | None],
+    loss: Method,
     encoder: str,
     epochs: int,
     batch_size: int,
@@ -147,10 +148,10 @@ def train(
         data = load_nyu(nyu_dir)
     is_real = nyu_dir is not None
     scored_pixels(data.test[0], data.test.name(0), crop=is_real)
-    note_unusual_beta(loss[1])
+    note_unusual_beta(loss.beta)
     with warnings.catch_warnings():  # the note has said it
         warnings.simplefilter("ignore", UserWarning)
-        criterion = DepthLoss(*loss)
+        criterion = DepthLoss(loss.name, loss.beta)
     torch.manual_seed(seed)
     network = make_network(encoder, has_variance=criterion.has_variance)
     result = train_depth(

@@ -30,7 +30,19 @@ from betanll.sweeps import (
     installed_experiments,
     run_experiments,
 )
-from betanll_paper.experiments import EXPERIMENTS
+from betanll_paper.autoencoders import AutoencoderModels
+from betanll_paper.depth import DepthModels
+from betanll_paper.dynamics import DynamicsModels
+from betanll_paper.sine import SineFigures
+from betanll_paper.uci import UCITables
+
+EXPERIMENTS: tuple[Experiment, ...] = (
+    UCITables(),
+    SineFigures(),
+    DynamicsModels(),
+    AutoencoderModels(),
+    DepthModels(),
+)
 
 #: Where the context of a command keeps the experiments of plug-ins.
 _PLUGGED = f"{__name__}.plugged"

@@ -142,7 +142,7 @@ def count_agreement(cells: Iterable[Cell]) -> Agreement:
 
 def key_of(row: Row) -> Key:
     """Return what a result is of."""
-    return row["dataset"], Method(row["method"], row["beta"])
+    return row["dataset"], Method.of_row(row)
 
 
 def in_order(

@@ -17,7 +17,14 @@ transformers.
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from betanll.sweeps import Request, Results, Task
+from betanll_paper.experiment import PaperExperiment, Rows, methods_among, methods_or
+from betanll_paper.published.depth import ROWS, SELECTED, SHOWN
+from betanll_paper.published.methods import Method
 
 if TYPE_CHECKING:
     from betanll_paper.depth.augmentation import (
@@ -107,3 +114,84 @@ def __getattr__(name: str) -> Any:
         ) from None
     modules = (importlib.import_module(f"{__name__}.{module}") for module in _MODULES)
     return next(vars(module)[name] for module in modules if name in vars(module))
+
+
+#: Name of the setting that says where photographs are.
+_NYU = "nyu-dir"
+
+
+class DepthModels(PaperExperiment):
+    """Tables S4 and 3, and figure S6, all of the same runs."""
+
+    name = "depth"
+    artefacts: ClassVar[Mapping[str, str]] = {
+        "tableS4": "Errors of depth regression, all methods.",
+        "table3-depth": "Errors of depth regression, a selection.",
+        "figS6": "Images, their depth and predicted std.",
+    }
+    settings = (_NYU,)
+
+    def method_names(self) -> tuple[str, ...]:
+        return ("nll", *dict.fromkeys(method.name for method in ROWS))
+
+    def check(self, request: Request) -> None:
+        import betanll.torch  # noqa: F401, says what to install
+        from betanll_paper.depth.evaluation import scored_pixels
+        from betanll_paper.depth.protocol import (
+            NYUV2,
+            chosen_preset,
+            load_data,
+            make_network,
+            settings_of,
+        )
+
+        settings = settings_of(chosen_preset(request.preset, _data(request)))
+        if settings["data"] == NYUV2:
+            data = load_data(settings)
+            for pairs in (data.validation, data.test):
+                scored_pixels(pairs[0], pairs.name(0), crop=True)
+            # Downloads its weights, once for all workers.
+            make_network(settings["encoder"], has_variance=True)
+
+    def environment(self, request: Request) -> Mapping[str, str]:
+        from betanll_paper.depth.protocol import NYU_VARIABLE, RUNS_VARIABLE
+
+        photographs = request.settings.get(_NYU)
+        return {
+            NYU_VARIABLE: str(Path(photographs).resolve()) if photographs else "",
+            RUNS_VARIABLE: str((request.folder / "depth-runs").resolve()),
+        }
+
+    def max_workers(self, request: Request) -> int | None:
+        if _NYU not in request.settings:
+            return None
+        import torch
+
+        return max(1, torch.cuda.device_count())
+
+    def tasks_of(self, artefact: str, request: Request, results: Results) -> list[Task]:
+        from betanll_paper.depth.protocol import chosen_preset, depth_tasks
+
+        methods: tuple[Method, ...] = SHOWN
+        if artefact == "tableS4":
+            methods = methods_or(request, ROWS)
+        elif artefact == "table3-depth":
+            methods = methods_among(request, artefact, SELECTED)
+        return depth_tasks(chosen_preset(request.preset, _data(request)), methods)
+
+    def files(self, artefact: str, rows: Rows, request: Request) -> dict[str, bytes]:
+        from betanll_paper.depth.figures import figS6
+        from betanll_paper.depth.tables import TABLES, table_files
+        from betanll_paper.drawing.marks import figure_files
+
+        shown = rows, request.preset, _data(request)
+        if artefact in TABLES:
+            return table_files(artefact, *shown)
+        return figure_files(artefact, figS6, *shown)
+
+
+def _data(request: Request) -> str:
+    """Return what is trained on: photographs if it is known where they are."""
+    from betanll_paper.depth.protocol import NYUV2, SYNTHETIC
+
+    return NYUV2 if _NYU in request.settings else SYNTHETIC

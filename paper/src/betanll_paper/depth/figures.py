@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from betanll_paper.depth.protocol import NYUV2, PRESETS, chosen_preset, unpacked
+from betanll_paper.depth.protocol import PAPER, chosen_preset, unpacked
 from betanll_paper.depth.tables import NAMES
 from betanll_paper.drawing.marks import Drawing, NothingToDraw, Rows, of_kind
 from betanll_paper.published.depth import SHOWN
@@ -35,7 +36,7 @@ def figS6(rows: Rows, preset: str, data: str) -> Drawing:
     found = [
         (method, some[0])
         for method in SHOWN
-        if (some := of_kind(rows, "pictures", method=method.name, beta=method.beta))
+        if (some := of_kind(rows, "pictures", **method.settings))
     ]
     if not found:
         raise NothingToDraw("no training has pictures")
@@ -174,10 +175,9 @@ def _scalar_map(limit: float) -> Any:
 
 def _note(preset: str, data: str) -> str:
     chosen = chosen_preset(preset, data)
-    text = f"Test images of {NAMES[data]}, one training each (preset {preset})."
-    if chosen != PRESETS["paper", NYUV2]:
-        text += f" Small encoder, {chosen.epochs} epochs: not the paper's experiment."
-    return text
+    # The rest is said beside the tables.
+    shown = replace(chosen, options={"encoder": chosen.options["encoder"]})
+    return f"Test images of {NAMES[data]}. {shown.note(preset, PAPER)}"
 
 
 def _summary(found: _Pictures) -> pd.DataFrame:

@@ -7,17 +7,18 @@ import os
 import tempfile
 import time
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from betanll.processes import available_cores
 from betanll.sweeps import Task, task
+from betanll_paper.presets import Preset
 from betanll_paper.published.depth import ROWS
 from betanll_paper.published.methods import Method
 from betanll_paper.rows import plain
@@ -34,57 +35,74 @@ RUNS_VARIABLE = "BETANLL_DEPTH_RUNS"
 N_PICTURES = 4
 
 
-class Preset(NamedTuple):
-    """Data and length of the trainings.
-
-    Parameters
-    ----------
-    data : {"synthetic", "nyuv2"}
-    encoder : str
-        As :func:`make_network` takes it.
-    epochs, batch_size, validate_every : int
-    learning_rate : float
-        The peak of the schedule.
-    n_scenes, n_test : int
-        Rooms to train on, and rooms to test and to validate on; 0 for all images of
-        NYU Depth V2, or else the images to be taken of them.
-    height, width : int
-        Of the parts of the images that are trained on.
-    """
-
-    data: str
-    encoder: str
-    epochs: int
-    batch_size: int
-    validate_every: int
-    learning_rate: float
-    n_scenes: int
-    n_test: int
-    height: int
-    width: int
+def _preset(epochs: int, sizes: Mapping[str, int | None], **options: Any) -> Preset:
+    return Preset(1, {"": epochs}, sizes=sizes, options=options)
 
 
+_SMALL = {"encoder": "small", "batch_size": 4, "height": 96, "width": 128}
+#: By data. Sizes are those of the part to train on, and of the parts to validate and to
+#: test on; None stands for all images. Height and width are of the parts of images that
+#: are trained on, the learning rate is the peak of the schedule.
 PRESETS = {
-    ("smoke", SYNTHETIC): Preset(SYNTHETIC, "small", 1, 4, 2, 1e-3, 4, 2, 32, 64),
-    ("smoke", NYUV2): Preset(NYUV2, "small", 1, 2, 1, 1e-3, 4, 1, 96, 128),
-    ("laptop", SYNTHETIC): Preset(
-        SYNTHETIC, "small", 6, 4, 400, 3e-3, 800, 40, 96, 128
-    ),
-    ("paper", NYUV2): Preset(
-        NYUV2, "google/efficientnet-b5", 25, 16, 100, 3.57e-4, 0, 0, 416, 544
-    ),
+    SYNTHETIC: {
+        "smoke": _preset(
+            1,
+            {"training room": 4, "test room": 2},
+            **{**_SMALL, "height": 32, "width": 64},
+            data=SYNTHETIC,
+            validate_every=2,
+            learning_rate=1e-3,
+        ),
+        "laptop": _preset(
+            6,
+            {"training room": 800, "test room": 40},
+            **_SMALL,
+            data=SYNTHETIC,
+            validate_every=400,
+            learning_rate=3e-3,
+        ),
+    },
+    NYUV2: {
+        "smoke": _preset(
+            1,
+            {"training image": 4, "test image": 1},
+            **{**_SMALL, "batch_size": 2},
+            data=NYUV2,
+            validate_every=1,
+            learning_rate=1e-3,
+        ),
+        "paper": _preset(
+            25,
+            {"training image": None, "test image": None},
+            encoder="google/efficientnet-b5",
+            batch_size=16,
+            height=416,
+            width=544,
+            data=NYUV2,
+            validate_every=100,
+            learning_rate=3.57e-4,
+        ),
+    },
 }
+PAPER = PRESETS[NYUV2]["paper"]
 
 
 def chosen_preset(preset: str, data: str) -> Preset:
-    """Return the settings of a preset, or refuse data that it does not have."""
-    if (preset, data) not in PRESETS:
+    """Return a preset, or refuse data that it does not have."""
+    if preset not in PRESETS[data]:
         raise ValueError(
             "the laptop preset trains on synthetic scenes, without --nyu-dir"
             if data == NYUV2
             else "the paper preset trains on NYU Depth V2: give its folder as --nyu-dir"
         )
-    return PRESETS[preset, data]
+    return PRESETS[data][preset]
+
+
+def settings_of(preset: Preset) -> dict[str, Any]:
+    """Return a preset as settings of a task, where 0 stands for all images."""
+    n_scenes, n_test = (size or 0 for size in preset.sizes.values())
+    counts = {"epochs": preset.length[""], "n_scenes": n_scenes, "n_test": n_test}
+    return {**preset.options, **counts}
 
 
 def depth_tasks(preset: Preset, methods: Iterable[Method] = ROWS) -> list[Task]:
@@ -92,14 +110,11 @@ def depth_tasks(preset: Preset, methods: Iterable[Method] = ROWS) -> list[Task]:
 
     Examples
     --------
-    >>> len(depth_tasks(PRESETS["paper", "nyuv2"]))
+    >>> len(depth_tasks(PAPER))
     8
     """
-    settings = preset._asdict()
-    return [
-        Task.of(train, method=method.name, beta=method.beta, seed=0, **settings)
-        for method in methods
-    ]
+    settings = settings_of(preset)
+    return [Task.of(train, **method.settings, seed=0, **settings) for method in methods]
 
 
 @task
@@ -119,15 +134,14 @@ def train(
     )
 
     started = time.perf_counter()
-    preset = Preset(**settings)
-    is_real = preset.data == NYUV2
+    is_real = settings["data"] == NYUV2
     loss = DepthLoss(method, beta)
-    data = load_data(preset)
+    data = load_data(settings)
     n_cards = torch.cuda.device_count()
     if n_cards:
         torch.cuda.set_device(_worker() % n_cards)
     torch.manual_seed(seed)
-    network = make_network(preset.encoder, has_variance=loss.has_variance)
+    network = make_network(settings["encoder"], has_variance=loss.has_variance)
     mine = Task.of(train, method=method, beta=beta, seed=seed, **settings)
     with _run_folder(mine.key) as folder:
         result = train_depth(
@@ -137,16 +151,16 @@ def train(
             data.validation,
             folder,
             settings=TrainingSettings(
-                epochs=preset.epochs,
-                batch_size=preset.batch_size,
-                validate_every=preset.validate_every,
-                learning_rate=preset.learning_rate,
+                epochs=settings["epochs"],
+                batch_size=settings["batch_size"],
+                validate_every=settings["validate_every"],
+                learning_rate=settings["learning_rate"],
                 # Where a graphics card computes, processors can read images.
                 n_loaders=min(8, available_cores() // n_cards) if n_cards else 0,
                 seed=seed,
             ),
             augmentation=Augmentation(
-                crop_size=(preset.height, preset.width), remove_border=is_real
+                crop_size=(settings["height"], settings["width"]), remove_border=is_real
             ),
             crop=is_real,
         )
@@ -158,25 +172,25 @@ def train(
         "updates": result.n_updates,
         "seconds": time.perf_counter() - started,
     }
-    described = {"data": preset.data, "method": method, "beta": beta, "seed": seed}
+    described = {"data": settings["data"], "method": method, "beta": beta, "seed": seed}
     return [
         {"kind": "result", **described, **row},
         {"kind": "pictures", **described, **_pictures(network, data.test)},
     ]
 
 
-def load_data(preset: Preset) -> DepthData:
-    """Return pairs to train, to select and to test on."""
+def load_data(settings: Mapping[str, Any]) -> DepthData:
+    """Return pairs to train, to select and to test on, by the settings of a task."""
     from betanll_paper.depth import DepthData, Selection, load_nyu
 
-    if preset.data == SYNTHETIC:
-        size = preset.height, preset.width
-        return _rooms(preset.n_scenes, preset.n_test, size)
+    n_scenes, n_test = settings["n_scenes"], settings["n_test"]
+    if settings["data"] == SYNTHETIC:
+        return _rooms(n_scenes, n_test, (settings["height"], settings["width"]))
     folder = os.environ.get(NYU_VARIABLE)
     if not folder:
         raise ValueError(f"NYU Depth V2 is needed: set {NYU_VARIABLE} to its folder")
     data = load_nyu(folder)
-    counts = preset.n_scenes, preset.n_test, preset.n_test
+    counts = n_scenes, n_test, n_test
     return DepthData(
         *(
             Selection(pairs, range(min(n, len(pairs)))) if n else pairs

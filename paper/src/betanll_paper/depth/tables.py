@@ -14,7 +14,7 @@ from betanll_paper.comparison.tables import (
     spread,
     table_csv,
 )
-from betanll_paper.depth.protocol import NYUV2, PRESETS, SYNTHETIC, chosen_preset
+from betanll_paper.depth.protocol import NYUV2, PAPER, SYNTHETIC, chosen_preset
 from betanll_paper.drawing.marks import NothingToDraw, Rows, of_kind
 from betanll_paper.published.depth import METRICS, ROWS, SELECTED, paper_lines
 from betanll_paper.published.methods import Method
@@ -45,7 +45,7 @@ def table_files(artefact: str, rows: Rows, preset: str, data: str) -> dict[str, 
 
 
 def _method(row: dict[str, Any]) -> Method:
-    return Method(row["method"], row["beta"])
+    return Method.of_row(row)
 
 
 def _place(row: dict[str, Any]) -> int:
@@ -106,13 +106,7 @@ def _printed(number: str) -> str:
 
 
 def _warnings(preset: str, data: str) -> list[str]:
-    chosen, paper = chosen_preset(preset, data), PRESETS["paper", NYUV2]
-    if chosen == paper:
-        return []
-    warnings = [
-        f"Not the paper's experiment: a small encoder trained from scratch for "
-        f"{chosen.epochs} epochs on parts of {chosen.height}×{chosen.width} pixels."
-    ]
+    warnings = chosen_preset(preset, data).warnings(PAPER)
     if data == SYNTHETIC:
         warnings.append(
             "Synthetic data: rooms made up by a program, with the noise and the gaps "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,20 +14,21 @@ from matplotlib.collections import QuadMesh
 from matplotlib.colors import Colormap, Normalize
 from matplotlib.figure import Figure
 
-from betanll.reports.style import BLUE, ORANGE
+from betanll.reports.style import BLUE, ORANGE, rendered, report_style
 from betanll.typing import Array
-from betanll_paper.sine.training import Curve
+from betanll_paper.presets import Preset
+from betanll_paper.published.methods import Method
 
 Rows = Sequence[dict[str, Any]]
 
 #: Colour and dashes; lines can be told apart without colour.
-LINES: dict[Curve, tuple[str, str]] = {
-    Curve("nll"): (ORANGE, "-"),
-    Curve("mse"): (BLUE, "-"),
-    Curve("mm"): (BLUE, "-"),
-    Curve("beta-nll", 0.25): ("#b58900", "-."),
-    Curve("beta-nll", 0.5): ("#00795a", "--"),
-    Curve("beta-nll", 1.0): ("#8a4f9e", ":"),
+LINES: dict[Method, tuple[str, str]] = {
+    Method("nll"): (ORANGE, "-"),
+    Method("mse"): (BLUE, "-"),
+    Method("mm"): (BLUE, "-"),
+    Method("beta-nll:0.25"): ("#b58900", "-."),
+    Method("beta-nll:0.5"): ("#00795a", "--"),
+    Method("beta-nll:1"): ("#8a4f9e", ":"),
 }
 
 
@@ -42,42 +43,22 @@ class Drawing(NamedTuple):
     tables: dict[str, pd.DataFrame]
 
 
-class Amount(NamedTuple):
-    """How much of something there was, and how much the paper has.
-
-    Examples
-    --------
-    >>> print(Amount(3, 10, "seed"))
-    3 seeds instead of 10
-    """
-
-    ours: int
-    paper: int
-    name: str
-    what: str = ""
-
-    def __str__(self) -> str:
-        text = counted(self.ours, self.name) + self.what
-        return text if self.ours == self.paper else f"{text} instead of {self.paper:,}"
-
-
-def counted(n: int, name: str) -> str:
-    """Return a number and what it counts.
-
-    Examples
-    --------
-    >>> counted(1, "update"), counted(10_000, "update")
-    ('1 update', '10,000 updates')
-    """
-    return f"{n:,} {name}" if n == 1 else f"{n:,} {name}s"
-
-
-def add_note(figure: Figure, preset: str, amounts: Sequence[Amount]) -> None:
+def add_note(figure: Figure, preset: str, done: Preset, paper: Preset) -> None:
     """Say below a figure what was run."""
-    is_short = any(amount.ours < amount.paper for amount in amounts)
-    start = f"Shortened run (preset {preset})" if is_short else f"Preset {preset}"
-    text = f"{start}: {', '.join(map(str, amounts))}."
-    figure.supxlabel(text, fontsize=8, color="0.35")
+    figure.supxlabel(done.note(preset, paper), fontsize=8, color="0.35")
+
+
+def figure_files(
+    name: str, draw: Callable[..., Drawing], *arguments: Any
+) -> dict[str, bytes]:
+    """Draw a figure; return its files by their names: PNG, SVG and its numbers."""
+    with report_style():
+        figure, tables = draw(*arguments)
+        files = {f"{name}.{end}": rendered(figure, end) for end in ("png", "svg")}
+    for end, table in tables.items():
+        text = table.to_csv(index=False, float_format="%.6g", lineterminator="\n")
+        files[f"{name}{end}.csv"] = text.encode()
+    return files
 
 
 def of_kind(rows: Rows, kind: str, **values: Any) -> list[dict[str, Any]]:

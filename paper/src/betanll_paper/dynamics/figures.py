@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,47 +15,35 @@ from betanll.reports.style import BLUE, format_number, use_log_scale
 from betanll.typing import Array
 from betanll_paper.drawing.marks import (
     LINES,
-    Amount,
     Drawing,
     NothingToDraw,
     Rows,
     add_note,
-    counted,
     of_kind,
 )
 from betanll_paper.drawing.strips import Strip, draw_strips, strip_legend
 from betanll_paper.dynamics.protocol import (
-    PRESETS,
     configuration_of,
     configurations,
-    fetch_rollouts,
+    run_and_paper,
 )
 from betanll_paper.dynamics.training import N_TIMES, PROBABILITY_EDGES, RESIDUAL_EDGES
+from betanll_paper.presets import counted
 from betanll_paper.published.dynamics import (
     CONTROL,
     DATASETS,
     FETCH,
-    GRID,
+    NAMES,
     OBJECT_SLIDE,
 )
 from betanll_paper.published.methods import METHODS, Method
-from betanll_paper.simulators.fetch_files import N_ROLLOUTS
 from betanll_paper.simulators.object_slide import OBJECT_SLIDE_STEPS
-from betanll_paper.sine.training import Curve
 
-_NLL, _MSE, _HALF = Method("beta-nll", 0.0), Method("mse"), Method("beta-nll", 0.5)
-_COLORS = {
-    _NLL: LINES[Curve("nll")][0],
-    _MSE: LINES[Curve("mse")][0],
-    _HALF: LINES[Curve("beta-nll", 0.5)][0],
-}
+_NLL, _MSE, _HALF = Method("nll"), Method("mse"), Method("beta-nll:0.5")
+_COLORS = {method: LINES[method][0] for method in (_NLL, _MSE, _HALF)}
 #: Like the paper, figures 6 and S4 show one training of a method.
 _SEED = 1
-_NAMES = {
-    OBJECT_SLIDE: "ObjectSlide",
-    FETCH: "Fetch-PickAndPlace (substitute data: scripted controller)",
-}
-_SHORT_NAMES = {OBJECT_SLIDE: "ObjectSlide", FETCH: "Fetch"}
+_NAMES = {**NAMES, FETCH: f"{NAMES[FETCH]} (substitute data: scripted controller)"}
 _UNITS = {OBJECT_SLIDE: "unit of position", FETCH: "m"}
 #: Outputs of Fetch, whose probabilities are counted together.
 _N_OUTPUTS = 3
@@ -78,14 +67,14 @@ def fig6(rows: Rows, preset: str) -> Drawing:
         if n_outside:
             text = f"{n_outside:,} outside"
             ax.text(0.02, 0.98, text, transform=ax.transAxes, va="top", fontsize=9)
-        run = {"method": method.name, "beta": method.beta, "seed": _SEED}
+        run = {**method.settings, "seed": _SEED}
         tables.append(_histogram_table(run, RESIDUAL_EDGES, counts))
         lines.append({**run, "rmse": rmse, "n_outside": n_outside})
     table = pd.concat(tables)
     _set_scales(axes[0], table)
     axes[0].set_ylabel("transitions")
     figure.suptitle(f"{_NAMES[OBJECT_SLIDE]}, test set, seed {_SEED}")
-    _add_note(figure, preset, rows, [OBJECT_SLIDE], _searched(preset, OBJECT_SLIDE))
+    _add_note(figure, preset, rows, [OBJECT_SLIDE], _longest_grid(preset, OBJECT_SLIDE))
     return Drawing(figure, {"": table, "-rmse": pd.DataFrame(lines)})
 
 
@@ -111,9 +100,7 @@ def fig9(rows: Rows, preset: str) -> Drawing:
     marks = strip_legend(axes.ravel())
     figure.legend(handles=marks, loc="outside upper center", ncols=len(marks))
     groups = [group for methods in by_dataset.values() for group in methods.values()]
-    largest = max(len(group) for group in groups)
-    grid = Amount(largest, len(GRID), "configuration", " a method")
-    _add_note(figure, preset, rows, list(by_dataset), grid)
+    _add_note(figure, preset, rows, list(by_dataset), max(groups, key=len))
     lines = [_search_line(row) for group in groups for row in group]
     return Drawing(figure, {"": pd.DataFrame(lines)})
 
@@ -161,7 +148,7 @@ def figS4(rows: Rows, preset: str) -> Drawing:
         title=f"{_NAMES[FETCH]}, training points, seed {_SEED}",
         title_fontsize="large",
     )
-    _add_note(figure, preset, rows, [FETCH], _searched(preset, FETCH))
+    _add_note(figure, preset, rows, [FETCH], _longest_grid(preset, FETCH))
     return Drawing(figure, {"": table})
 
 
@@ -169,7 +156,7 @@ def _recorded(
     rows: Rows, kind: str, dataset: str, method: Method
 ) -> list[dict[str, Any]]:
     """Return what a training with the best configuration recorded, the last last."""
-    run = {"method": method.name, "beta": method.beta, "seed": _SEED}
+    run = {**method.settings, "seed": _SEED}
     found = of_kind(rows, kind, dataset=dataset, **run)
     if not found:
         is_trained = of_kind(rows, "final", dataset=dataset, **run)
@@ -218,7 +205,7 @@ def _by_method(rows: Rows, dataset: str) -> dict[Method, list[dict[str, Any]]]:
     searched = of_kind(rows, "search", dataset=dataset)
     groups = {
         method: sorted(
-            of_kind(searched, "search", method=method.name, beta=method.beta),
+            of_kind(searched, "search", **method.settings),
             key=configuration_of,
         )
         for method in (*METHODS, CONTROL)
@@ -278,22 +265,18 @@ def _search_line(row: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _searched(preset: str, dataset: str) -> Amount:
-    n = max(len(configurations(preset, dataset, method)) for method in _COLORS)
-    return Amount(n, len(GRID), "configuration", " searched")
+def _longest_grid(preset: str, dataset: str) -> Sequence[Any]:
+    return max((configurations(preset, dataset, m) for m in _COLORS), key=len)
 
 
 def _add_note(
-    figure: Figure, preset: str, rows: Rows, datasets: Sequence[str], grid: Amount
+    figure: Figure,
+    preset: str,
+    rows: Rows,
+    datasets: Sequence[str],
+    tried: Sequence[Any],
 ) -> None:
-    chosen, paper = PRESETS[preset], PRESETS["paper"]
-    amounts = []
-    for name in datasets:
-        what = f" of {_SHORT_NAMES[name]}" if len(datasets) > 1 else ""
-        epochs = chosen.epochs[name], paper.epochs[name]
-        amounts.append(Amount(*epochs, "epoch", what))
-    if OBJECT_SLIDE in datasets and chosen.n_episodes < paper.n_episodes:
-        amounts.append(Amount(chosen.n_episodes, paper.n_episodes, "episode"))
-    if FETCH in datasets and (n_rollouts := fetch_rollouts(rows)) < N_ROLLOUTS:
-        amounts.append(Amount(n_rollouts, N_ROLLOUTS, "rollout"))
-    add_note(figure, preset, [*amounts, grid])
+    """Say below a figure of one seed, without slow methods, what was run."""
+    done, paper = run_and_paper(preset, rows, datasets, tried)
+    done, paper = (replace(one, repeats=1, options={}) for one in (done, paper))
+    add_note(figure, preset, done, paper)

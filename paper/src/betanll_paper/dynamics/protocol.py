@@ -8,63 +8,99 @@ several seeds; only then the test set is looked at.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
 
 from betanll.sweeps import Task
 from betanll_paper.datasets import data_directory
 from betanll_paper.dynamics.training import train
+from betanll_paper.presets import Preset
 from betanll_paper.published.dynamics import (
     CONTROL,
     DATASETS,
     FETCH,
     GRID,
     N_SEEDS,
+    NAMES,
     OBJECT_SLIDE,
     Configuration,
     paper_best,
 )
-from betanll_paper.published.methods import METHODS, Method
+from betanll_paper.published.methods import METHODS, SLOW, SLOW_NAMES, Method
+from betanll_paper.simulators.fetch_files import (
+    HEADER,
+    N_ROLLOUTS,
+    Source,
+    source_of,
+)
 
-#: Those whose likelihood is an expectation over samples: many times as slow.
-SLOW = frozenset(["xvamp", "xvamp-star", "vbem", "vbem-star"])
-
-
-class Preset(NamedTuple):
-    """How much of the experiment is run.
-
-    The paper's best configuration of a method belongs to its grid in any case.
-    """
-
-    epochs: dict[str, int]
-    n_seeds: int
-    grid: tuple[Configuration, ...]
-    #: Whether slow methods have the paper's best configuration only, and one seed.
-    is_short_if_slow: bool = False
-    #: Of each of the three sets of ObjectSlide.
-    n_episodes: int = 2000
-
-
+#: How the shorter presets search, in words.
+_SHORT = {
+    "every grid": "with the paper's best configuration",
+    SLOW_NAMES: "with that alone and 1 seed",
+}
+#: An episode is of each of the three sets of ObjectSlide.
+_PAPER = Preset(
+    N_SEEDS,
+    {NAMES[OBJECT_SLIDE]: 5000, NAMES[FETCH]: 500},
+    {"configuration": GRID},
+    {"episode": 2000, "rollout": N_ROLLOUTS},
+)
+#: The paper's best configuration of a method belongs to its grid in any case.
 PRESETS = {
     "smoke": Preset(
-        dict.fromkeys(DATASETS, 2),
-        n_seeds=2,
-        grid=(Configuration(1e-3, 2, 128, "relu"),),
-        is_short_if_slow=True,
-        n_episodes=20,
+        2,
+        dict.fromkeys(NAMES.values(), 2),
+        {"configuration": (Configuration(1e-3, 2, 128, "relu"),)},
+        {"episode": 20, "rollout": N_ROLLOUTS},
+        options=_SHORT,
     ),
-    "laptop": Preset(
-        dict(zip(DATASETS, (200, 15), strict=True)),
-        n_seeds=N_SEEDS,
-        grid=tuple(
-            c for c in GRID if c.n_layers == 3 and c.n_units == 128 and c[0] >= 3e-4
-        ),
-        is_short_if_slow=True,
+    "laptop": replace(
+        _PAPER,
+        length={NAMES[OBJECT_SLIDE]: 200, NAMES[FETCH]: 15},
+        grid={
+            "configuration": tuple(
+                c for c in GRID if c.n_layers == 3 and c.n_units == 128 and c[0] >= 3e-4
+            )
+        },
+        options=_SHORT,
     ),
-    "paper": Preset(
-        dict(zip(DATASETS, (5000, 500), strict=True)), n_seeds=N_SEEDS, grid=GRID
-    ),
+    "paper": _PAPER,
 }
+
+
+def run_and_paper(
+    preset: str,
+    rows: Iterable[dict[str, Any]],
+    datasets: Iterable[str],
+    tried: Sequence[Any],
+) -> tuple[Preset, Preset]:
+    """Return what was run on some datasets, and what the paper has.
+
+    Parameters
+    ----------
+    preset : {"smoke", "laptop", "paper"}
+    rows : iterable of dict
+        Results, which know how many rollouts there were.
+    datasets : iterable of str
+    tried : sequence
+        The longest grid of a method.
+    """
+    names = {NAMES[name]: name for name in datasets}
+    sizes = {"episode": OBJECT_SLIDE, "rollout": FETCH}
+    done, paper = (
+        replace(
+            one,
+            length={name: one.length[name] for name in names},
+            sizes={n: one.sizes[n] for n, of in sizes.items() if of in names.values()},
+        )
+        for one in (PRESETS[preset], PRESETS["paper"])
+    )
+    if FETCH in names.values():
+        n_rollouts = min(row["n_rollouts"] for row in rows if row["dataset"] == FETCH)
+        done = replace(done, sizes={**done.sizes, "rollout": n_rollouts})
+    return replace(done, grid={"configuration": tried}), paper
 
 
 def configurations(preset: str, dataset: str, method: Method) -> list[Configuration]:
@@ -81,10 +117,9 @@ def configurations(preset: str, dataset: str, method: Method) -> list[Configurat
     3x128 relu, learning rate 0.0003
     3x128 tanh, learning rate 0.001
     """
-    chosen = PRESETS[preset]
     published = Method("student-t") if method == CONTROL else method
     known = paper_best().get((dataset, published))
-    grid = list(chosen.grid)
+    grid = list(PRESETS[preset].grid["configuration"])
     if known is not None:
         if _is_short(preset, method):
             grid = []
@@ -94,7 +129,7 @@ def configurations(preset: str, dataset: str, method: Method) -> list[Configurat
 
 def count_seeds(preset: str, method: Method) -> int:
     """Return how often the best configuration of a method is trained and tested."""
-    return 1 if _is_short(preset, method) else PRESETS[preset].n_seeds
+    return 1 if _is_short(preset, method) else PRESETS[preset].repeats
 
 
 def search_tasks(
@@ -161,15 +196,10 @@ def best_configurations(
     for row in searched:
         if row["kind"] != "search" or row["score"] is None:
             continue
-        key = row["dataset"], Method(row["method"], row["beta"])
+        key = row["dataset"], Method.of_row(row)
         if key not in best or row["score"] < best[key]["score"]:
             best[key] = row
     return {key: configuration_of(row) for key, row in best.items()}
-
-
-def fetch_rollouts(rows: Iterable[dict[str, Any]]) -> int:
-    """Return on how many rollouts of Fetch the results are."""
-    return min(row["n_rollouts"] for row in rows if row["dataset"] == FETCH)
 
 
 def configuration_of(row: dict[str, Any]) -> Configuration:
@@ -178,7 +208,7 @@ def configuration_of(row: dict[str, Any]) -> Configuration:
 
 
 def _is_short(preset: str, method: Method) -> bool:
-    return PRESETS[preset].is_short_if_slow and method.name in SLOW
+    return SLOW_NAMES in PRESETS[preset].options and method.name in SLOW
 
 
 def _cost(task: Task) -> int:
@@ -187,20 +217,13 @@ def _cost(task: Task) -> int:
     return int(n_weights + 10**6 * (settings["method"] in SLOW))
 
 
-def _data_settings(dataset: str, preset: str) -> dict[str, int]:
+def _data_settings(dataset: str, preset: str) -> dict[str, Any]:
     """Return what the data depend on, so that results of others are not taken.
 
     Without rollouts on this machine, those of the paper's size are meant.
     """
     if dataset == OBJECT_SLIDE:
-        return {"n_episodes": PRESETS[preset].n_episodes}
-    from betanll_paper.simulators.fetch_files import (
-        HEADER,
-        N_ROLLOUTS,
-        Source,
-        source_of,
-    )
-
+        return {"n_episodes": PRESETS[preset].sizes["episode"]}
     folder = data_directory() / FETCH
     has_header = (folder / HEADER).is_file()
     source = source_of(folder) if has_header else Source(N_ROLLOUTS, seed=0)
@@ -219,10 +242,9 @@ def _task(
     return Task.of(
         train,
         dataset=dataset,
-        method=method.name,
-        beta=method.beta,
+        **method.settings,
         **configuration._asdict(),
-        epochs=PRESETS[preset].epochs[dataset],
+        epochs=PRESETS[preset].length[NAMES[dataset]],
         seed=seed,
         is_final=is_final,
         **_data_settings(dataset, preset),

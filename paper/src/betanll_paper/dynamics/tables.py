@@ -27,28 +27,23 @@ from betanll_paper.comparison.tables import (
 )
 from betanll_paper.drawing.marks import NothingToDraw
 from betanll_paper.dynamics.protocol import (
-    PRESETS,
-    SLOW,
     best_configurations,
     configurations,
     count_seeds,
-    fetch_rollouts,
+    run_and_paper,
 )
 from betanll_paper.published.dynamics import (
     CONTROL,
     DATASETS,
     FETCH,
-    GRID,
-    N_SEEDS,
+    NAMES,
     OBJECT_SLIDE,
     paper_best,
     paper_cells,
 )
 from betanll_paper.published.methods import METHODS, Metric
-from betanll_paper.simulators.fetch_files import N_ROLLOUTS
 
 TABLES = ("table2", "tableS7")
-NAMES = {OBJECT_SLIDE: "ObjectSlide", FETCH: "Fetch-PickAndPlace"}
 SUBSTITUTE = (
     "The paper's recordings of Fetch-PickAndPlace were never published. These are of a "
     "scripted controller with noise, so that the numbers cannot be compared, only how "
@@ -171,7 +166,7 @@ def _configurations(rows: _Lines, preset: str) -> tuple[_Lines, Page]:
     shown: dict[str, list[list[str]]] = {}
     for (dataset, method), ours in best.items():
         paper = paper_best().get((dataset, method))
-        line = {"task": dataset, "method": method.name, "beta": method.beta}
+        line = {"task": dataset, **method.settings}
         line |= ours._asdict()
         if paper is not None:
             line |= {f"paper_{name}": value for name, value in paper._asdict().items()}
@@ -196,39 +191,7 @@ def _configurations(rows: _Lines, preset: str) -> tuple[_Lines, Page]:
 
 
 def _warnings(datasets: Sequence[str], preset: str, rows: _Lines) -> list[str]:
-    chosen, paper = PRESETS[preset], PRESETS["paper"]
-    warnings = []
-    if chosen != paper:
-        epochs = ", ".join(
-            f"{chosen.epochs[name]:,} epochs instead of {paper.epochs[name]:,} for "
-            f"{NAMES[name]}"
-            for name in datasets
-        )
-        episodes = ""
-        if OBJECT_SLIDE in datasets and chosen.n_episodes < paper.n_episodes:
-            episodes = (
-                f"; {chosen.n_episodes:,} episodes of ObjectSlide instead of "
-                f"{paper.n_episodes:,}"
-            )
-        seeds = ""
-        if chosen.n_seeds < N_SEEDS:
-            seeds = f"; {chosen.n_seeds} seeds instead of {N_SEEDS}"
-        warnings.append(
-            f"Shortened run: {epochs}{episodes}{seeds}; up to {len(chosen.grid) + 1} "
-            f"of {len(GRID)} configurations, the paper's best among them."
-        )
-        if chosen.is_short_if_slow:
-            names = ", ".join(m.label for m in METHODS if m.name in SLOW)
-            warnings.append(
-                f"Slow methods ({names}): the paper's best configuration without a "
-                "search, one seed."
-            )
-    if FETCH in datasets:
-        warnings.append(SUBSTITUTE)
-        n_rollouts = fetch_rollouts(rows)
-        if n_rollouts < N_ROLLOUTS:
-            warnings.append(
-                f"Fetch-PickAndPlace has {n_rollouts:,} rollouts instead of "
-                f"{N_ROLLOUTS:,}."
-            )
-    return warnings
+    grids = (configurations(preset, name, m) for name in datasets for m in METHODS)
+    longest = max(grids, key=len, default=())
+    done, paper = run_and_paper(preset, rows, datasets, longest)
+    return [*done.warnings(paper), *([SUBSTITUTE] if FETCH in datasets else [])]

@@ -23,7 +23,7 @@ from betanll.sweeps import task
 from betanll.training import DivergedError, FitResult, fit, optimizer
 from betanll_paper.datasets import DataError, data_directory
 from betanll_paper.published.dynamics import CONTROL, OBJECT_SLIDE
-from betanll_paper.published.methods import Method
+from betanll_paper.published.methods import Method, spec_of
 from betanll_paper.rows import plain
 from betanll_paper.simulators import object_slide_splits
 
@@ -79,7 +79,7 @@ def train(
     settings = dict(locals())
     started = time.perf_counter()
     data = _data(dataset, n_episodes, n_rollouts, data_seed)
-    chosen = objective_of(Method(method, beta))
+    chosen = objective_of(Method(spec_of(method, beta)))
     n_train = len(data.train.x)
     batch_size = min(BATCH_SIZE, n_train)
     n_updates = epochs * (n_train // batch_size)

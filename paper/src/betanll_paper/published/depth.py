@@ -17,12 +17,12 @@ ROWS = (
 )
 #: Those of Table 3.
 SELECTED = (
-    *(Method("beta-nll", beta) for beta in (0.0, 0.5, 1.0)),
+    *(Method(f"beta-nll:{beta}") for beta in (0.0, 0.5, 1.0)),
     *(Method("mse"), L1, SCALE_INVARIANT),
 )
 #: Those of figure S6.
 SHOWN = (
-    *(Method("beta-nll", beta) for beta in (0.0, 0.5, 0.75, 1.0)),
+    *(Method(f"beta-nll:{beta}") for beta in (0.0, 0.5, 0.75, 1.0)),
     Method("mse"),
 )
 #: Columns of Table S4 with their names and decimals.

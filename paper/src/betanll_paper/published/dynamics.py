@@ -9,6 +9,7 @@ from typing import NamedTuple
 from betanll_paper.published.methods import Method, Metric, PaperCell, paper_rows
 
 OBJECT_SLIDE, FETCH = DATASETS = ("object-slide", "fetch-pick-and-place")
+NAMES = {OBJECT_SLIDE: "ObjectSlide", FETCH: "Fetch-PickAndPlace"}
 N_SEEDS = 5
 #: The fair control of Student-t: the floor of its scale is that of the Gaussians.
 CONTROL = Method("student-t-floored")
@@ -52,7 +53,7 @@ def paper_cells(metric: Metric) -> dict[tuple[str, Method], PaperCell]:
 
     Examples
     --------
-    >>> paper_cells("rmse")["object-slide", Method("beta-nll", 0.5)].mean
+    >>> paper_cells("rmse")["object-slide", Method("beta-nll:0.5")].mean
     0.0064
     """
     return {

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from importlib.resources import files
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from betanll.objectives import Objective
@@ -34,34 +35,82 @@ _LABELS = {
 _COMPARED = ("mm", "mse", "student-t", "xvamp", "xvamp-star", "vbem", "vbem-star")
 
 
-class Method(NamedTuple):
-    """A way to train: the name of its objective and the beta, if it has one.
+def spec_of(name: str, beta: float | str | None) -> str:
+    """Return the spec of an objective; a beta that is None, empty or NaN is no part.
 
     Examples
     --------
-    >>> Method("beta-nll", 0.5).label, Method("xvamp-star").label
+    >>> spec_of("beta-nll", 0.5), spec_of("mse", None)
+    ('beta-nll:0.5', 'mse')
+    """
+    is_blank = beta is None or beta == "" or beta != beta
+    return name if is_blank else f"{name}:{beta}"
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way to train: the spec of an objective, with the labels of the paper.
+
+    ``nll`` is the same as ``beta-nll:0``.
+
+    Examples
+    --------
+    >>> Method("beta-nll:0.5").label, Method("xvamp-star").label
     ('β-NLL, β = 0.5', 'xVAMP*')
+    >>> Method("nll")
+    Method(spec='beta-nll:0')
     """
 
-    name: str
-    beta: float | None = None
+    spec: str
+
+    def __post_init__(self) -> None:
+        name, _, beta = self.spec.partition(":")
+        if name == "nll":
+            name, beta = "beta-nll", beta or "0"
+        text = str(float(beta)).removesuffix(".0") if beta else None
+        object.__setattr__(self, "spec", spec_of(name, text))
 
     @classmethod
-    def of_row(cls, row: dict[str, str]) -> Method:
-        """Read the columns method and beta of a table."""
-        return cls(row["method"], float(row["beta"]) if row["beta"] else None)
+    def of_row(cls, row: Mapping[str, Any]) -> Method:
+        """Read the columns method and beta of a result or a table."""
+        return cls(spec_of(row["method"], row["beta"]))
+
+    @property
+    def name(self) -> str:
+        return self.spec.partition(":")[0]
+
+    @property
+    def beta(self) -> float | None:
+        beta = self.spec.partition(":")[2]
+        return float(beta) if beta else None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Method and beta as the settings of a task, and so as columns of results."""
+        return {"method": self.name, "beta": self.beta}
 
     @property
     def objective(self) -> Objective:
         from betanll import objectives
 
-        if self.beta is None:
-            return objectives.get(self.name)
-        return objectives.BetaNLL(self.beta)
+        return objectives.get(self.spec)
+
+    @property
+    def short_label(self) -> str:
+        """The name in a legend.
+
+        Examples
+        --------
+        >>> Method("nll").short_label, Method("beta-nll:0.5").short_label
+        ('NLL', 'β-NLL 0.5')
+        """
+        if self.name != "beta-nll":
+            return self.name.upper()
+        return f"β-NLL {self.beta:g}" if self.beta else "NLL"
 
     @property
     def label(self) -> str:
-        """The name as the paper prints it."""
+        """The name as the tables of the paper print it."""
         if self.name == "beta-nll":
             plain = " (NLL)" if self.beta == 0 else ""
             return f"β-NLL, β = {self.beta:g}{plain}"
@@ -71,9 +120,13 @@ class Method(NamedTuple):
 
 #: In the order of the paper's tables.
 METHODS = (
-    *(Method("beta-nll", beta) for beta in (0.0, 0.25, 0.5, 0.75, 1.0)),
+    *(Method(f"beta-nll:{beta}") for beta in (0, 0.25, 0.5, 0.75, 1)),
     *(Method(name) for name in _COMPARED),
 )
+#: Methods whose loss averages over samples or components of a prior take many times
+#: as long.
+SLOW = frozenset(["xvamp", "xvamp-star", "vbem", "vbem-star"])
+SLOW_NAMES = "xVAMP and VBEM"
 
 
 class PaperCell(NamedTuple):

@@ -15,16 +15,16 @@ from betanll.reports.style import BLUE, ORANGE
 from betanll.typing import Array
 from betanll_paper.drawing.marks import (
     LINES,
-    Amount,
     Drawing,
     NothingToDraw,
     Rows,
     add_note,
-    counted,
     numbers,
     of_kind,
 )
-from betanll_paper.sine.figures import draw_sine_fit, recorded
+from betanll_paper.presets import counted
+from betanll_paper.published.methods import Method
+from betanll_paper.sine.figures import draw_sine_fit, one_run, recorded
 from betanll_paper.sine.training import (
     FIT_UPDATES,
     FIT_X,
@@ -32,7 +32,6 @@ from betanll_paper.sine.training import (
     PROBABILITY_STEP,
     RADII,
     TRAIN_SEED,
-    Curve,
     fit_updates_of,
 )
 
@@ -78,7 +77,7 @@ def fig2(rows: Rows, preset: str) -> Drawing:
     with_beta /= PROBABILITY_STEP * with_beta.sum()
     shown_x = x[::PROBABILITY_STEP]
     bottom_right.plot(shown_x, probability, color=ORANGE, linewidth=1.6, label="NLL")
-    color, dashes = LINES[Curve("beta-nll", _BETA)]
+    color, dashes = LINES[Method(f"beta-nll:{_BETA}")]
     bottom_right.plot(
         *(shown_x, with_beta, dashes),
         color=color,
@@ -115,8 +114,7 @@ def fig2(rows: Rows, preset: str) -> Drawing:
         (bottom_left, top_left, ((0.5, 1.13), (0.5, -0.24))),
     ):
         _draw_arrow(figure, start, end, *at)
-    longest = Amount(update, FIT_UPDATES[-1], "update")
-    add_note(figure, preset, [longest, Amount(1, 1, "seed")])
+    add_note(figure, preset, one_run(update), one_run(FIT_UPDATES[-1]))
     tables = {
         "": pd.DataFrame({"x": FIT_X, "error_rms": error, "std_rms": spread}),
         "-probability": pd.DataFrame(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,18 +16,18 @@ from betanll.reports.style import ORANGE
 from betanll.typing import Array
 from betanll_paper.drawing.marks import (
     LINES,
-    Amount,
     Drawing,
     NothingToDraw,
     Rows,
     add_note,
-    counted,
     draw_fit,
     draw_over_time,
     draw_points,
     numbers,
     of_kind,
 )
+from betanll_paper.presets import Preset, counted
+from betanll_paper.published.methods import Method, spec_of
 from betanll_paper.sine.training import (
     CURVES,
     FIT_UPDATES,
@@ -36,7 +37,6 @@ from betanll_paper.sine.training import (
     PROBABILITY_STEP,
     RADII,
     TRAIN_SEED,
-    Curve,
     fit_updates_of,
 )
 
@@ -72,14 +72,8 @@ def fig1(rows: Rows, preset: str) -> Drawing:
     right.set(ylabel="RMSE (unit of y)", ylim=(0.8 * SINE_NOISE, None))
     right.set_title("mean ± std over seeds")
     right.legend(loc="lower left", bbox_to_anchor=(0, 0.09))
-    chosen, paper = PRESETS[preset], PRESETS["paper"]
-    n_seeds = len({row["seed"] for row in rows})
-    amounts = [
-        Amount(chosen.nll_updates, paper.nll_updates, "update", " of the NLL"),
-        Amount(chosen.other_updates, paper.other_updates, "update", " of the others"),
-        Amount(n_seeds, paper.n_seeds, "seed"),
-    ]
-    add_note(figure, preset, amounts)
+    done = replace(PRESETS[preset], repeats=_n_seeds(rows))
+    add_note(figure, preset, done, PRESETS["paper"])
     return Drawing(
         figure, {"": table, "-fit": _fit_table(shown), "-runs": _summary_table(rows)}
     )
@@ -90,7 +84,7 @@ def fig3(rows: Rows, preset: str) -> Drawing:
     figure = Figure(figsize=(10, 3), layout="constrained")
     axes = figure.subplots(1, 3, sharex=True, sharey=True)
     fits = of_kind(rows, "fit")
-    updates = fit_updates_of(PRESETS[preset].nll_updates)
+    updates = fit_updates_of(PRESETS[preset].length["NLL"])
     shown = [fit for fit in fits if fit["update"] in updates]
     for ax, fit in zip(axes, shown, strict=False):
         draw_sine_fit(ax, fit)
@@ -98,8 +92,7 @@ def fig3(rows: Rows, preset: str) -> Drawing:
         ax.label_outer()
     if shown:
         axes[0].legend(loc="upper right", ncols=3, columnspacing=0.8, handletextpad=0.4)
-    longest = Amount(updates[-1], FIT_UPDATES[-1], "update")
-    add_note(figure, preset, [longest, Amount(1, 1, "seed")])
+    add_note(figure, preset, one_run(updates[-1]), one_run(FIT_UPDATES[-1]))
     return Drawing(figure, {"": _fit_table(shown)})
 
 
@@ -180,10 +173,10 @@ def recorded(rows: Rows, kind: str) -> list[dict[str, Any]]:
     return found
 
 
-def draw_curve(ax: Axes, curve: Curve, table: pd.DataFrame) -> None:
+def draw_curve(ax: Axes, curve: Method, table: pd.DataFrame) -> None:
     """Draw the error of an objective over time, with its spread over seeds."""
     color, dashes = LINES[curve]
-    here = table[table["label"] == curve.label]
+    here = table[table["label"] == curve.short_label]
     if here.empty:
         return
     mean = here["rmse_mean"].to_numpy()
@@ -192,7 +185,7 @@ def draw_curve(ax: Axes, curve: Curve, table: pd.DataFrame) -> None:
     low = np.maximum(mean - spread, mean / 10)
     updates = here["update"].to_numpy()
     ax.fill_between(updates, low, mean + spread, color=color, alpha=0.2, linewidth=0)
-    ax.plot(updates, mean, dashes, color=color, linewidth=1.6, label=curve.label)
+    ax.plot(updates, mean, dashes, color=color, linewidth=1.6, label=curve.short_label)
 
 
 def draw_sine_fit(ax: Axes, fit: dict[str, Any]) -> None:
@@ -202,14 +195,22 @@ def draw_sine_fit(ax: Axes, fit: dict[str, Any]) -> None:
     ax.set(xlabel="x", ylabel="y", xlim=(0, 12), ylim=(-1.15, 1.5))
 
 
+def one_run(updates: int) -> Preset:
+    """Return what a figure of a single run shows."""
+    return Preset(1, {"": updates}, unit="update")
+
+
 def add_training_note(
     figure: Figure, preset: str, rows: Rows, n_paper_seeds: int = 1
 ) -> None:
     """Say below a figure how long the likelihood was trained."""
-    n_seeds = len({row["seed"] for row in rows})
-    ours, paper = PRESETS[preset].nll_updates, PRESETS["paper"].nll_updates
-    seeds = Amount(n_seeds, n_paper_seeds, "seed")
-    add_note(figure, preset, [Amount(ours, paper, "update"), seeds])
+    done, paper = (one_run(PRESETS[name].length["NLL"]) for name in (preset, "paper"))
+    done = replace(done, repeats=_n_seeds(rows))
+    add_note(figure, preset, done, replace(paper, repeats=n_paper_seeds))
+
+
+def _n_seeds(rows: Rows) -> int:
+    return len({row["seed"] for row in rows})
 
 
 def _matrix(rows: Rows) -> Array:
@@ -217,7 +218,7 @@ def _matrix(rows: Rows) -> Array:
 
 
 def _label(row: dict[str, Any]) -> str:
-    return Curve(row["objective"], row["beta"]).label
+    return Method(spec_of(row["objective"], row["beta"])).short_label
 
 
 def _curve_table(rows: Rows) -> pd.DataFrame:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 import optax
 
@@ -19,6 +20,7 @@ from betanll.objectives import BetaNLL
 from betanll.sweeps import Task, task
 from betanll.training import Budget, fit
 from betanll.training import optimizer as optimizer_of
+from betanll_paper.presets import Preset
 from betanll_paper.rows import plain
 from betanll_paper.sine.training import (
     BATCH_SIZE,
@@ -47,26 +49,42 @@ ADAM_COEFFICIENTS = tuple((b1, b2) for b1 in (0.5, 0.9) for b2 in (0.9, 0.99, 0.
 RMSPROP_DECAYS = (0.9, 0.99)
 
 
-class Preset(NamedTuple):
-    """Length and axes; figures 7, S2 and S3 share the trainings they have in common."""
-
-    n_trials: int
-    updates: int
-    architectures: tuple[str, ...] = ARCHITECTURES
-    learning_rates: tuple[float, ...] = LEARNING_RATES
-    sgd_learning_rates: tuple[float, ...] = SGD_LEARNING_RATES
-
-
+#: Figures 7, S2 and S3 share the runs that they have in common.
+_PAPER = Preset(
+    3,
+    {"": 2_000_000},
+    {
+        "network": ARCHITECTURES,
+        "learning rate": LEARNING_RATES,
+        "learning rate of SGD": SGD_LEARNING_RATES,
+    },
+    repeat="trial",
+    unit="update",
+)
 PRESETS = {
-    "smoke": Preset(1, 100, ("2x32", "2x128"), (3e-5, 3e-3), (1e-5, 1e-1)),
+    "smoke": replace(
+        _PAPER,
+        repeats=1,
+        length={"": 100},
+        grid={
+            "network": ("2x32", "2x128"),
+            "learning rate": (3e-5, 3e-3),
+            "learning rate of SGD": (1e-5, 1e-1),
+        },
+    ),
     # The largest network takes longer than all others together. With small learning
     # rates even the squared error would learn nothing in so few updates.
-    "laptop": Preset(
-        *(1, 300_000, ARCHITECTURES[:-1]),
-        learning_rates=LEARNING_RATES[-3:],
-        sgd_learning_rates=SGD_LEARNING_RATES[-3:],
+    "laptop": replace(
+        _PAPER,
+        repeats=1,
+        length={"": 300_000},
+        grid={
+            "network": ARCHITECTURES[:-1],
+            "learning rate": LEARNING_RATES[-3:],
+            "learning rate of SGD": SGD_LEARNING_RATES[-3:],
+        },
     ),
-    "paper": Preset(3, 2_000_000),
+    "paper": _PAPER,
 }
 
 
@@ -80,12 +98,12 @@ def grid_tasks(preset: str) -> list[Task]:
     """
     chosen = PRESETS[preset]
     return [
-        _task(architecture, beta, _adam(rate), trial, chosen.updates)
+        _task(architecture, beta, _adam(rate), trial, chosen.length[""])
         # The largest networks take longest: they begin.
-        for architecture in reversed(chosen.architectures)
+        for architecture in reversed(chosen.grid["network"])
         for beta in BETAS
-        for rate in chosen.learning_rates
-        for trial in range(chosen.n_trials)
+        for rate in chosen.grid["learning rate"]
+        for trial in range(chosen.repeats)
     ]
 
 
@@ -99,15 +117,15 @@ def optimizer_tasks(preset: str) -> list[Task]:
     """
     chosen = PRESETS[preset]
     return [
-        _task(OPTIMIZER_ARCHITECTURE, 0.0, optimizer, trial, chosen.updates)
+        _task(OPTIMIZER_ARCHITECTURE, 0.0, optimizer, trial, chosen.length[""])
         for optimizer in [*sgd_settings(preset), *adaptive_settings(preset)]
-        for trial in range(chosen.n_trials)
+        for trial in range(chosen.repeats)
     ]
 
 
 def sgd_settings(preset: str) -> list[Settings]:
     """Return the cells of the left panel of figure S2."""
-    rates = PRESETS[preset].sgd_learning_rates
+    rates = PRESETS[preset].grid["learning rate of SGD"]
     return [
         {"optimizer": "sgd", "learning_rate": rate, "momentum": momentum}
         for momentum in MOMENTA
@@ -117,7 +135,7 @@ def sgd_settings(preset: str) -> list[Settings]:
 
 def adaptive_settings(preset: str) -> list[Settings]:
     """Return the cells of the right panel of figure S2."""
-    rates = PRESETS[preset].learning_rates
+    rates = PRESETS[preset].grid["learning rate"]
     return [
         *(_adam(rate, b1, b2) for b1, b2 in ADAM_COEFFICIENTS for rate in rates),
         *(_rmsprop(rate, decay) for decay in RMSPROP_DECAYS for rate in rates),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -14,7 +15,6 @@ from matplotlib.ticker import FuncFormatter, NullLocator
 from betanll.datasets import SINE_NOISE
 from betanll.reports.style import format_number
 from betanll_paper.drawing.marks import (
-    Amount,
     Cell,
     Drawing,
     Rows,
@@ -51,8 +51,8 @@ def figS3(rows: Rows, preset: str) -> Drawing:
 def _grid(
     rows: Rows, preset: str, metric: str, norm: Normalize, form: str, label: str
 ) -> Drawing:
-    chosen, paper = PRESETS[preset], PRESETS["paper"]
-    names, rates = chosen.architectures, chosen.learning_rates
+    grid = PRESETS[preset].grid
+    names, rates = grid["network"], grid["learning rate"]
     figure = Figure(figsize=(11, 3.4), layout="constrained")
     axes = figure.subplots(1, len(BETAS), sharey=True)
     mesh, lines = None, []
@@ -76,8 +76,7 @@ def _grid(
         ]
     axes[0].set_ylabel("hidden layers × units")
     _add_bar(figure, mesh, axes, label)
-    networks = Amount(len(names), len(paper.architectures), "network")
-    _add_note(figure, preset, lines, [networks])
+    _add_note(figure, preset, lines, ("network", "learning rate"))
     return Drawing(figure, {"": pd.DataFrame(lines)})
 
 
@@ -101,7 +100,7 @@ def figS2(rows: Rows, preset: str) -> Drawing:
         _label_cells(ax, rates, list(table))
         ax.set(title=title)
     _add_bar(figure, mesh, axes, "mean RMSE (unit of y)")
-    _add_note(figure, preset, lines)
+    _add_note(figure, preset, lines, ("learning rate", "learning rate of SGD"))
     return Drawing(figure, {"": pd.DataFrame(lines)})
 
 
@@ -134,21 +133,14 @@ def _numbers(cell: Cell, metric: str) -> dict[str, Any]:
 
 
 def _add_note(
-    figure: Figure,
-    preset: str,
-    lines: Sequence[dict[str, Any]],
-    further: Sequence[Amount] = (),
+    figure: Figure, preset: str, lines: Sequence[dict[str, Any]], shown: Sequence[str]
 ) -> None:
-    chosen, paper = PRESETS[preset], PRESETS["paper"]
     n_trials = max(line["n_trials"] for line in lines)
-    rates = len(chosen.learning_rates), len(paper.learning_rates)
-    amounts = [
-        Amount(chosen.updates, paper.updates, "update"),
-        Amount(n_trials, paper.n_trials, "trial", " a cell"),
-        *further,
-        Amount(*rates, "learning rate"),
-    ]
-    add_note(figure, preset, amounts)
+    done, paper = (
+        replace(one, grid={name: one.grid[name] for name in shown})
+        for one in (PRESETS[preset], PRESETS["paper"])
+    )
+    add_note(figure, preset, replace(done, repeats=n_trials), paper)
 
 
 def _label_cells(ax: Axes, rates: Iterable[float], down: Sequence[str]) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import time
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -18,8 +18,10 @@ from betanll.datasets import heteroscedastic_sine
 from betanll.networks import MLP
 from betanll.sweeps import Task, task
 from betanll.training import fit, optimizer
+from betanll_paper.presets import Preset
+from betanll_paper.published.methods import Method, spec_of
 from betanll_paper.rows import plain, rounded
-from betanll_paper.sine.training import Curve, objective_of
+from betanll_paper.sine.training import settings_of
 
 BATCH_SIZE = 100
 #: That of the code, and ours.
@@ -31,25 +33,18 @@ TRAIN_SEED, VALIDATION_SEED = 0, 1
 TRAINED_RANGE = (0.0, 10.0)
 GRID_X = np.linspace(-4, 14, 361)
 METHODS = (
-    Curve("nll"),
-    Curve("beta-nll", 0.25),
-    Curve("beta-nll", 0.5),
-    Curve("beta-nll", 1.0),
-    Curve("mm"),
+    Method("nll"),
+    Method("beta-nll:0.25"),
+    Method("beta-nll:0.5"),
+    Method("beta-nll:1"),
+    Method("mm"),
 )
 
 
-class Preset(NamedTuple):
-    """How many trials there are, and how long they are."""
-
-    n_trials: int
-    epochs: int
-
-
 PRESETS = {
-    "smoke": Preset(2, 40),
-    "laptop": Preset(10, 20_000),
-    "paper": Preset(10, 20_000),
+    "smoke": Preset(2, {"": 40}, repeat="trial"),
+    "laptop": Preset(10, {"": 20_000}, repeat="trial"),
+    "paper": Preset(10, {"": 20_000}, repeat="trial"),
 }
 
 
@@ -65,15 +60,14 @@ def heteroscedastic_tasks(preset: str) -> list[Task]:
     return [
         Task.of(
             train,
-            objective=method.objective,
-            beta=method.beta,
+            **settings_of(method),
             learning_rate=rate,
             seed=trial,
-            epochs=chosen.epochs,
+            epochs=chosen.length[""],
         )
         for method in METHODS
         for rate in LEARNING_RATES
-        for trial in range(chosen.n_trials)
+        for trial in range(chosen.repeats)
     ]
 
 
@@ -91,7 +85,7 @@ def train(
     x, y = heteroscedastic_sine(seed=TRAIN_SEED)
     result = fit(
         MLP(1, HIDDEN, activation="tanh", initialiser="lecun"),
-        objective_of(objective, beta),
+        spec_of(objective, beta),
         x,
         y,
         validation=heteroscedastic_sine(seed=VALIDATION_SEED),

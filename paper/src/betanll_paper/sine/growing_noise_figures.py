@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +14,6 @@ from betanll.datasets import heteroscedastic_sine, heteroscedastic_sine_truth
 from betanll.typing import Array
 from betanll_paper.drawing.marks import (
     LINES,
-    Amount,
     Drawing,
     Rows,
     add_note,
@@ -21,6 +21,7 @@ from betanll_paper.drawing.marks import (
     draw_points,
     numbers,
 )
+from betanll_paper.published.methods import Method, spec_of
 from betanll_paper.sine.growing_noise import (
     GRID_X,
     METHODS,
@@ -28,7 +29,6 @@ from betanll_paper.sine.growing_noise import (
     TRAIN_SEED,
     TRAINED_RANGE,
 )
-from betanll_paper.sine.training import Curve
 
 _LOW, _HIGH = TRAINED_RANGE
 _INSIDE = (GRID_X >= _LOW) & (GRID_X <= _HIGH)
@@ -54,12 +54,12 @@ class Trials(NamedTuple):
         return {row["seed"]: numbers(row["std"]) for row in self.rows}
 
 
-def trials_of(rows: Rows) -> dict[Curve, list[Trials]]:
+def trials_of(rows: Rows) -> dict[Method, list[Trials]]:
     """Sort trials by objective and learning rate, the best learning rate first."""
-    groups: dict[tuple[Curve, float], list[dict[str, Any]]] = {}
+    groups: dict[tuple[Method, float], list[dict[str, Any]]] = {}
     for row in rows:
         if row["std"] is not None:
-            key = Curve(row["objective"], row["beta"]), row["learning_rate"]
+            key = Method(spec_of(row["objective"], row["beta"])), row["learning_rate"]
             groups.setdefault(key, []).append(row)
     return {
         method: sorted(
@@ -79,7 +79,7 @@ def fig8(rows: Rows, preset: str) -> Drawing:
     for letter, ax, (method, groups) in zip(
         "abcde", panels, trials.items(), strict=True
     ):
-        title = f"{letter}) {method.label}"
+        title = f"{letter}) {method.short_label}"
         if groups:
             chosen = groups[0]
             _draw_best(ax, chosen.best, LINES[method][0])
@@ -93,12 +93,11 @@ def fig8(rows: Rows, preset: str) -> Drawing:
     _draw_stds(last, trials)
     for ax in axes[-1]:
         ax.set_xlabel("x")
-    chosen_preset, paper = PRESETS[preset], PRESETS["paper"]
     n_trials = max(
         (len(g.rows) for groups in trials.values() for g in groups), default=0
     )
-    epochs = Amount(chosen_preset.epochs, paper.epochs, "epoch")
-    add_note(figure, preset, [epochs, Amount(n_trials, paper.n_trials, "trial")])
+    done = replace(PRESETS[preset], repeats=n_trials)
+    add_note(figure, preset, done, PRESETS["paper"])
     return Drawing(figure, {"": _fit_table(trials), "-ratios": ratio_table(trials)})
 
 
@@ -114,7 +113,7 @@ def _draw_best(ax: Axes, row: dict[str, Any], color: str) -> None:
     _mark_range(ax)
 
 
-def _draw_stds(ax: Axes, trials: dict[Curve, list[Trials]]) -> None:
+def _draw_stds(ax: Axes, trials: dict[Method, list[Trials]]) -> None:
     for method, groups in trials.items():
         if not groups:
             continue
@@ -124,7 +123,8 @@ def _draw_stds(ax: Axes, trials: dict[Curve, list[Trials]]) -> None:
         ax.fill_between(
             GRID_X, mean - spread, mean + spread, color=color, alpha=0.2, linewidth=0
         )
-        ax.plot(GRID_X, mean, dashes, color=color, linewidth=1.4, label=method.label)
+        label = method.short_label
+        ax.plot(GRID_X, mean, dashes, color=color, linewidth=1.4, label=label)
     truth = heteroscedastic_sine_truth(GRID_X).std
     ax.plot(GRID_X, truth, "--", color="black", linewidth=1, label="true")
     _mark_range(ax)
@@ -140,7 +140,7 @@ def _mark_range(ax: Axes) -> None:
     ax.set_xlim(GRID_X[0], GRID_X[-1])
 
 
-def _fit_table(trials: dict[Curve, list[Trials]]) -> pd.DataFrame:
+def _fit_table(trials: dict[Method, list[Trials]]) -> pd.DataFrame:
     truth = heteroscedastic_sine_truth(GRID_X)
     tables = []
     for method, groups in trials.items():
@@ -149,7 +149,7 @@ def _fit_table(trials: dict[Curve, list[Trials]]) -> pd.DataFrame:
             tables.append(
                 pd.DataFrame(
                     {
-                        "label": method.label,
+                        "label": method.short_label,
                         "learning_rate": chosen.learning_rate,
                         "x": GRID_X,
                         "best_trial": chosen.best["seed"],
@@ -165,7 +165,7 @@ def _fit_table(trials: dict[Curve, list[Trials]]) -> pd.DataFrame:
     return pd.concat(tables) if tables else pd.DataFrame()
 
 
-def ratio_table(trials: dict[Curve, list[Trials]]) -> pd.DataFrame:
+def ratio_table(trials: dict[Method, list[Trials]]) -> pd.DataFrame:
     """Return how predicted standard deviations relate inside the training range.
 
     Ratios are averaged over x and then over trials; those to the NLL are of trials with
@@ -188,7 +188,7 @@ def ratio_table(trials: dict[Curve, list[Trials]]) -> pd.DataFrame:
             away = [np.abs(ratio - 1).mean() for ratio in over_nll]
             lines.append(
                 {
-                    "label": method.label,
+                    "label": method.short_label,
                     "learning_rate": group.learning_rate,
                     "is_shown": group is groups[0],
                     "n_trials": len(group.rows),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
@@ -18,9 +18,10 @@ from betanll.datasets import sine
 from betanll.diagnostics import effective_sampling_probabilities
 from betanll.distributions import Distribution
 from betanll.networks import MLP
-from betanll.objectives import BetaNLL, Objective
 from betanll.sweeps import Task, task
 from betanll.training import Budget, DivergedError, FitResult, fit, optimizer
+from betanll_paper.presets import Preset
+from betanll_paper.published.methods import Method, spec_of
 from betanll_paper.rows import log_spaced, plain, rounded
 from betanll_paper.sine.jacobians import feature_jacobians, jacobian_variance
 
@@ -43,75 +44,57 @@ RADII = (0.5, 0.25, 1.0)
 PROBABILITY_STEP = 5
 
 
-class Curve(NamedTuple):
-    """An objective of figure 1: the two of the paper, then the cure."""
-
-    objective: str
-    beta: float | None = None
-
-    @property
-    def label(self) -> str:
-        return self.objective.upper() if self.beta is None else f"β-NLL {self.beta:g}"
-
-
-CURVES = (
-    Curve("nll"),
-    Curve("mse"),
-    Curve("beta-nll", 0.5),
-    Curve("beta-nll", 1.0),
-)
-
-
-class Preset(NamedTuple):
-    """How many trainings there are, and how long they are."""
-
-    n_seeds: int
-    nll_updates: int
-    other_updates: int
+NLL = Method("nll")
+#: The objectives of figure 1: the two of the paper, then the cure.
+CURVES = (NLL, Method("mse"), Method("beta-nll:0.5"), Method("beta-nll:1"))
 
 
 PRESETS = {
-    "smoke": Preset(2, 300, 200),
-    "laptop": Preset(4, 2_000_000, 500_000),
-    "paper": Preset(10, 10_000_000, 10_000_000),
+    "smoke": Preset(2, {"NLL": 300, "": 200}, unit="update"),
+    "laptop": Preset(4, {"NLL": 2_000_000, "": 500_000}, unit="update"),
+    "paper": Preset(10, {"NLL": 10_000_000, "": 10_000_000}, unit="update"),
 }
 
 
-def sine_task(curve: Curve, seed: int, preset: str) -> Task:
+def sine_task(curve: Method, seed: int, preset: str) -> Task:
     """Return the task of one training.
 
     Examples
     --------
-    >>> dict(sine_task(Curve("mse"), 0, "laptop").settings)["updates"]
+    >>> dict(sine_task(Method("mse"), 0, "laptop").settings)["updates"]
     500000
     """
-    chosen = PRESETS[preset]
-    is_nll = curve.objective == "nll"
     return Task.of(
         train,
-        objective=curve.objective,
-        beta=curve.beta,
+        **settings_of(curve),
         seed=seed,
-        updates=chosen.nll_updates if is_nll else chosen.other_updates,
-        detailed=is_nll and seed == 0,
+        updates=PRESETS[preset].length_of(curve.short_label),
+        detailed=curve == NLL and seed == 0,
     )
+
+
+def settings_of(method: Method) -> dict[str, Any]:
+    """Return objective and beta as settings of a task, where NLL has no beta."""
+    if method == NLL:
+        return {"objective": "nll", "beta": None}
+    return {"objective": method.name, "beta": method.beta}
 
 
 def curve_tasks(preset: str) -> list[Task]:
     """Return the tasks of figure 1, the longest first."""
-    seeds = range(PRESETS[preset].n_seeds)
+    seeds = range(PRESETS[preset].repeats)
     return [sine_task(curve, seed, preset) for curve in CURVES for seed in seeds]
 
 
 def first_nll_task(preset: str) -> list[Task]:
     """Return the task of figures 3, 4 and 5."""
-    return [sine_task(CURVES[0], 0, preset)]
+    return [sine_task(NLL, 0, preset)]
 
 
 def further_nll_tasks(preset: str) -> list[Task]:
     """Return the tasks of figure S1: as many of three further seeds as there are."""
-    seeds = range(1, min(4, PRESETS[preset].n_seeds))
-    return [sine_task(CURVES[0], seed, preset) for seed in seeds]
+    seeds = range(1, min(4, PRESETS[preset].repeats))
+    return [sine_task(NLL, seed, preset) for seed in seeds]
 
 
 @task
@@ -131,7 +114,7 @@ def train(
         else []
     )
     epochs = Budget.of_updates(updates, len(x), BATCH_SIZE).max_epochs
-    chosen = objective_of(objective, beta)
+    chosen = objectives.get(spec_of(objective, beta))
     result = fit(
         MLP(1, HIDDEN, activation="tanh"),
         chosen,
@@ -163,11 +146,6 @@ def train(
         rows += _detail_rows(result, x)
     settings = {"objective": objective, "beta": beta, "seed": seed, "updates": updates}
     return [{**settings, "detailed": detailed, **row} for row in rows]
-
-
-def objective_of(name: str, beta: float | None) -> Objective:
-    """Return an objective; one with a beta is the beta-NLL."""
-    return objectives.get(name) if beta is None else BetaNLL(beta)
 
 
 def fit_updates_of(updates: int) -> list[int]:

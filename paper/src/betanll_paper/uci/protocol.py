@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -29,32 +30,33 @@ from betanll.objectives import Objective
 from betanll.sweeps import Task, task
 from betanll.training import optimizer
 from betanll_paper.datasets import UCI_NAMES, UCITable, load_uci
-from betanll_paper.published.methods import METHODS, Method
+from betanll_paper.presets import Preset
+from betanll_paper.published.methods import METHODS, Method, spec_of
+from betanll_paper.published.uci import n_paper_splits
 
 BATCH_SIZE = 256
 PATIENCE = 50
 #: Updates of a training; the code has six sets with a long budget, the paper four.
 UPDATES = 20_000
 LONG_UPDATES = 100_000
-LONG_SETS = frozenset(
-    ["carbon", "kin8m", "naval", "power", "protein", "superconductivity"]
-)
+LONG_SETS = ("carbon", "kin8m", "naval", "power", "protein", "superconductivity")
 HIDDEN = 50
 WIDE_HIDDEN = {"protein": 100}
 
 
-class Preset(NamedTuple):
-    """How much of the benchmark is run."""
-
-    n_splits: int
-    max_updates: int | None
-    learning_rates: tuple[float, ...] = LEARNING_RATES
-
-
+PAPER = Preset(
+    20,
+    {"": UPDATES, **dict.fromkeys(LONG_SETS, LONG_UPDATES)},
+    {"learning rate": LEARNING_RATES},
+    repeat="split",
+    unit="update",
+)
 PRESETS = {
-    "smoke": Preset(2, 60, (3e-3, 7e-3)),
-    "laptop": Preset(5, None),
-    "paper": Preset(20, None),
+    "smoke": replace(
+        PAPER, repeats=2, length={"": 60}, grid={"learning rate": (3e-3, 7e-3)}
+    ),
+    "laptop": replace(PAPER, repeats=5),
+    "paper": PAPER,
 }
 
 
@@ -76,25 +78,20 @@ def uci_tasks(
     (5, 0)
     """
     chosen = PRESETS[preset]
+    rates = " ".join(f"{rate:g}" for rate in chosen.grid["learning rate"])
     return [
         Task.of(
             run_split,
             dataset=dataset,
-            method=method.name,
-            beta=method.beta,
+            **method.settings,
             split=split,
-            max_updates=chosen.max_updates or updates_of(dataset),
-            learning_rates=" ".join(f"{rate:g}" for rate in chosen.learning_rates),
+            max_updates=chosen.length_of(dataset),
+            learning_rates=rates,
         )
         for dataset in datasets
         for method in methods
-        for split in range(min(chosen.n_splits, 5 if dataset == "protein" else 20))
+        for split in range(min(chosen.repeats, n_paper_splits(dataset)))
     ]
-
-
-def updates_of(dataset: str) -> int:
-    """Return the budget of one training."""
-    return LONG_UPDATES if dataset in LONG_SETS else UPDATES
 
 
 @task
@@ -114,7 +111,7 @@ def run_split(
     fitted, n_updates = fit_split(
         table.x[train],
         table.y[train],
-        Method(method, beta).objective,
+        Method(spec_of(method, beta)).objective,
         hidden=WIDE_HIDDEN.get(dataset, HIDDEN),
         max_updates=max_updates,
         learning_rates=[float(rate) for rate in learning_rates.split()],

@@ -6,6 +6,7 @@ import csv
 import io
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from betanll import reports
@@ -35,6 +36,7 @@ from betanll_paper.published.uci import (
     paper_cells,
     paper_ties,
 )
+from betanll_paper.uci.protocol import PAPER, PRESETS
 
 TABLES = {
     "tableS1": "Table S1: log-likelihood on the UCI datasets",
@@ -43,8 +45,6 @@ TABLES = {
 }
 _METRIC_NAMES: dict[Metric, str] = {"ll": "Log-likelihood", "rmse": "RMSE"}
 _VERDICTS = {**VERDICTS, "not judged": "– one split"}
-#: Presets that shorten nothing but the number of splits.
-_FULL_TRAINING = ("paper", "laptop")
 
 
 def table_files(artefact: str, cells: Sequence[Cell], preset: str) -> dict[str, bytes]:
@@ -57,8 +57,8 @@ def table_files(artefact: str, cells: Sequence[Cell], preset: str) -> dict[str, 
     cells : sequence of Cell
         Of all tables, from :func:`compare_uci`.
     preset : str
-        Name of the settings of the run. Of ``"paper"`` and ``"laptop"`` the training is
-        known to be as long as in the paper.
+        Name of the settings of the run. Warnings say how those of the experiment differ
+        from the paper's.
     """
     return page_files(
         artefact, _csv(artefact, cells, preset), _page(artefact, cells, preset)
@@ -75,7 +75,7 @@ def compare_uci(rows: Iterable[dict[str, Any]]) -> list[Cell]:
         row | {column: _ten_digits(row[column]) for column in METRICS.values()}
         for row in rows
     ]
-    methods = {Method(row["method"], row["beta"]) for row in printed}
+    methods = {Method.of_row(row) for row in printed}
     others = sorted(methods - set(METHODS), key=lambda m: (m.name, m.beta or -1.0))
     known = [(name, method) for name in DATASETS for method in (*METHODS, *others)]
     return with_ties(
@@ -139,7 +139,8 @@ def _csv(artefact: str, cells: Sequence[Cell], preset: str) -> bytes:
         )
         writer.writerow(
             [
-                *(cell.metric, cell.dataset, *cell.method, cell.n_repeats),
+                *(cell.metric, cell.dataset, *cell.method.settings.values()),
+                cell.n_repeats,
                 *(mean, std, cell.mark),
                 *((paper.n_splits, paper.mean, paper.std) if paper else ("", "", "")),
                 *(paper.mark if paper else "", difference, tolerance, cell.verdict),
@@ -272,20 +273,18 @@ def _not_run(cells: Sequence[Cell]) -> Block:
 
 def _warnings(cells: Sequence[Cell], preset: str) -> list[str]:
     run = [cell for cell in cells if cell.values]
-    warnings = []
-    if any(cell.n_repeats < n_paper_splits(cell.dataset) for cell in run):
+    fewer = [c.n_repeats for c in run if c.n_repeats < n_paper_splits(c.dataset)]
+    chosen = PRESETS.get(preset, PAPER)
+    done = replace(chosen, repeats=min(fewer, default=PAPER.repeats))
+    warnings = done.warnings(PAPER)
+    if fewer:
         warnings.append(
-            "Shortened run: fewer splits than the paper's 20 (protein 5), so means and "
-            f"ties are less certain. {_splits(cells)}."
+            f"With fewer splits, means and ties are less certain. {_splits(cells)}."
         )
     if any(cell.n_repeats < MIN_SPLITS for cell in run):
         warnings.append(
             f"With fewer than {MIN_SPLITS} splits the test for ties finds no "
             "difference at all, so that every method counts as tied."
-        )
-    if preset not in _FULL_TRAINING:
-        warnings.append(
-            f"Preset “{preset}”: the training itself may be shorter than in the paper."
         )
     return warnings
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from betanll.sweeps import Experiment, MissingResultsError, Request, Results
+from betanll.sweeps import Experiment, MissingResultsError, Request, Results, Task
 from betanll_paper.published.methods import METHODS, Method
+
+Rows = list[dict[str, Any]]
 
 
 class PaperExperiment(Experiment):
@@ -20,8 +23,6 @@ class PaperExperiment(Experiment):
         "paper": "everything",
     }
     settings: ClassVar[tuple[str, ...]] = ("data-dir",)
-    #: What is done with an artefact, in the sentence that says why it cannot be.
-    verb: ClassVar[str] = "written"
 
     def method_names(self) -> tuple[str, ...]:
         from betanll.objectives import OBJECTIVES
@@ -32,21 +33,28 @@ class PaperExperiment(Experiment):
         folder = request.settings.get("data-dir")
         return {} if folder is None else {"BETANLL_DATA": str(Path(folder).resolve())}
 
+    def tasks(self, request: Request, results: Results) -> list[Task]:
+        wanted = (self.tasks_of(name, request, results) for name in request.artefacts)
+        return list(dict.fromkeys(itertools.chain.from_iterable(wanted)))
+
     def render(
         self, artefact: str, results: Results, request: Request
     ) -> Mapping[str, bytes]:
         from betanll_paper.drawing.marks import NothingToDraw
 
+        rows = results.rows(self.tasks_of(artefact, request, results))
         try:
-            return self.files(artefact, results, request)
+            return self.files(artefact, rows, request)
         except NothingToDraw as error:
-            reason = f"{artefact} cannot be {self.verb}: {error}"
+            reason = f"{artefact} cannot be written: {error}"
             raise MissingResultsError(reason) from error
 
     @abstractmethod
-    def files(
-        self, artefact: str, results: Results, request: Request
-    ) -> Mapping[str, bytes]:
+    def tasks_of(self, artefact: str, request: Request, results: Results) -> list[Task]:
+        """Return the tasks of one artefact that are known so far."""
+
+    @abstractmethod
+    def files(self, artefact: str, rows: Rows, request: Request) -> dict[str, bytes]:
         """Return the files of an artefact by their names.
 
         Raises
@@ -64,19 +72,14 @@ def methods_or(request: Request, default: Sequence[Method]) -> tuple[Method, ...
     Examples
     --------
     >>> methods_or(Request(("table1",), "smoke", methods=("nll", "mse")), METHODS)
-    (Method(name='beta-nll', beta=0.0), Method(name='mse', beta=None))
+    (Method(spec='beta-nll:0'), Method(spec='mse'))
     """
     if request.methods is None:
         return tuple(default)
     methods: dict[Method, None] = {}
     for text in request.methods:
-        name, colon, beta = text.partition(":")
-        if name == "nll":
-            methods[Method("beta-nll", 0.0)] = None
-        elif name == "beta-nll" and not colon:
-            methods.update(dict.fromkeys(m for m in METHODS if m.name == name))
-        else:
-            methods[Method(name, float(beta) if colon else None)] = None
+        of_paper = [method for method in METHODS if method.name == text == "beta-nll"]
+        methods.update(dict.fromkeys(of_paper or [Method(text)]))
     return tuple(methods)
 
 
