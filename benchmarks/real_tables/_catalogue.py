@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from benchmarks.real_tables._tables import RealTable
 
 _PYDATASET = "resources.tar.gz::resources/rdata/csv/"
@@ -367,9 +369,7 @@ REPORT = (
         "mdvis",
     ),
     # Dates as numbers such as 19580329.
-    _table(
-        "co2", "statsmodels", "datasets/co2/co2.csv", 2284, "co2", time=("date",)
-    ),
+    _table("co2", "statsmodels", "datasets/co2/co2.csv", 2284, "co2", time=("date",)),
     _table(
         "aids-trial",
         "lifelines",
@@ -444,3 +444,22 @@ TABLES = {table.name: table for table in (*DEVELOPMENT, *REPORT)}
 assert len(TABLES) == len(DEVELOPMENT) + len(REPORT), "names must differ"
 #: Names on the command line that stand for several tables.
 PARTS = {"development": DEVELOPMENT, "report": REPORT}
+
+
+def expand(names: Iterable[str]) -> list[str]:
+    """Return the tables that the names of tables and of both parts stand for.
+
+    Examples
+    --------
+    >>> expand(["coffee", "development"])[:3]
+    ['coffee', 'diamonds', 'gss-cat']
+    """
+    found: dict[str, None] = {}
+    for name in names:
+        if name not in PARTS and name not in TABLES:
+            raise ValueError(
+                f"there is no table {name!r}; there are {', '.join(TABLES)}"
+            )
+        part = PARTS.get(name)
+        found.update(dict.fromkeys([name] if part is None else (t.name for t in part)))
+    return list(found)
