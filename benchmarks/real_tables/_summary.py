@@ -117,7 +117,7 @@ def _overall(parts: list[pd.DataFrame], methods: list[str], kind: str) -> pd.Dat
                 table.loc[method, metric] / table.loc[REFERENCE, metric]
                 for table in tables
             ]
-            row[f"ratio_{metric}"] = np.exp(np.nanmean(np.log(ratios)))
+            row[f"ratio_{metric}"] = _geometric_mean(ratios)
         of_method = pd.DataFrame([table.loc[method] for table in tables])
         row["coverage_90"] = of_method["coverage_90"].mean()
         row["min_coverage_90"] = of_method["coverage_90"].min()
@@ -125,6 +125,12 @@ def _overall(parts: list[pd.DataFrame], methods: list[str], kind: str) -> pd.Dat
         row["predict_seconds"] = of_method["predict_seconds"].mean()
         rows.append(row)
     return pd.DataFrame(rows).sort_values("rank_crps", kind="stable")
+
+
+def _geometric_mean(ratios: Sequence[float]) -> float:
+    """Return the mean over the ratios that there are."""
+    logs = np.log([ratio for ratio in ratios if not np.isnan(ratio)])
+    return float(np.exp(np.mean(logs))) if len(logs) else np.nan
 
 
 def render(summary: Summary) -> str:

@@ -136,7 +136,7 @@ def _folder_of(table: RealTable) -> Path:
     if spec is None or spec.origin is None:
         raise TableMissingError(
             f"table {table.name!r} needs {table.package}, not installed here: "
-            "see benchmarks/real_tables/requirements.txt"
+            "see benchmarks/real_tables/requirements-data.txt"
         )
     return Path(spec.origin).parent
 
