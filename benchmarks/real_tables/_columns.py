@@ -18,6 +18,8 @@ MISSING = "(missing)"
 _MOST = 0.95
 _DATE = re.compile(r"\s*(\d{4}[-/]\d{1,2}[-/]\d{1,2}|\d{1,2}/\d{1,2}/\d{2,4})")
 _DAY = 86_400.0
+#: Such as "", " ", "." and "--".
+_EMPTY = re.compile(r"[\W_]*")
 
 
 @dataclass(frozen=True)
@@ -41,8 +43,8 @@ class Reading:
         Examples
         --------
         >>> frame = pd.DataFrame({"n": ["1", "."] * 30, "d": ["2020-01-31"] * 60})
-        >>> Reading.learn(frame.assign(x=1.5))
-        Reading(numbers=('x',), dates=('d',), categories=('n',))
+        >>> Reading.learn(frame.assign(c="a"))
+        Reading(numbers=('n',), dates=('d',), categories=('c',))
         """
         kinds = {name: _kind(frame[name]) for name in frame.columns}
         return cls(
@@ -87,6 +89,7 @@ def _kind(column: pd.Series) -> str:
     if pd.api.types.is_numeric_dtype(column.dtype):
         return "number"
     present = column.dropna()
+    present = present[~present.astype(str).map(_is_empty)]
     if (
         present.empty
         or _share(pd.to_numeric(present, errors="coerce").notna()) >= _MOST
@@ -96,6 +99,10 @@ def _kind(column: pd.Series) -> str:
     if _share(is_date) >= _MOST and _share(_stamps(present).notna()) >= _MOST:
         return "date"
     return "category"
+
+
+def _is_empty(text: str) -> bool:
+    return _EMPTY.fullmatch(text) is not None
 
 
 def _share(mask: pd.Series) -> float:

@@ -7,7 +7,7 @@ import shutil
 import tarfile
 import zipfile
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import IO
@@ -118,7 +118,7 @@ def read_raw(table: RealTable) -> pd.DataFrame:
     return frame
 
 
-@lru_cache(maxsize=1)
+@cache
 def load(table: RealTable) -> pd.DataFrame:
     """Return the rows of the benchmark: those with a target, at most `cap`, in order.
 

@@ -37,22 +37,29 @@ def real_table_tasks(
     kinds: Sequence[str],
     splits: Sequence[int],
 ) -> list[Task]:
-    """Return the tasks; a table takes part with the kinds of splits that it has."""
+    """Return the tasks; a table takes part with the kinds of splits that it has.
+
+    All tables have their first split before any has its second, small ones first: a
+    run that is stopped has results to compare.
+    """
+    described = sorted(
+        (TABLES[name] for name in tables),
+        key=lambda table: min(table.n_rows, table.cap),
+    )
     return [
         Task.of(
             run_split,
-            table=name,
+            table=table.name,
             kind=kind,
             split=split,
             method=method,
             settings=METHODS[method].settings,
         )
-        for name in tables
-        for kind in TABLES[name].split_kinds
-        if kind in kinds
-        for method in methods
+        for kind in kinds
         for split in splits
-        if split < n_splits(kind)
+        for table in described
+        for method in methods
+        if kind in table.split_kinds and split < n_splits(kind)
     ]
 
 
