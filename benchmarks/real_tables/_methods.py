@@ -94,10 +94,13 @@ def catboost(
     seed: int,
     *,
     iterations: int,
-    patience: int,
-    validation_share: float,
+    patience: int | None = None,
+    validation_share: float = 0.0,
 ) -> Prediction:
-    """CatBoost's Gaussian likelihood with its own categories and missing values."""
+    """CatBoost's Gaussian likelihood with its own categories and missing values.
+
+    Without patience, all rows train all trees.
+    """
     from catboost import CatBoostRegressor, Pool
 
     def fit() -> Any:
@@ -115,9 +118,11 @@ def catboost(
             verbose=False,
         )
         pools = [
-            Pool(X.iloc[rows], y[rows], cat_features=names) for rows in (kept, held)
+            Pool(X.iloc[rows], y[rows], cat_features=names)
+            for rows in (kept, held)
+            if len(rows)
         ]
-        return reading, model.fit(pools[0], eval_set=pools[1])
+        return reading, model.fit(pools[0], eval_set=pools[1:] or None)
 
     def predict(fitted: Any) -> Distribution:
         reading, model = fitted
@@ -313,6 +318,7 @@ METHODS = {
         "catboost",
         {"iterations": 1000, "patience": 50, "validation_share": 0.2},
     ),
+    "catboost-1000": Method(catboost, "catboost", {"iterations": 1000}),
     "hgb-quantile": Method(hgb_quantile, "scikit-learn", {"n_levels": 10, **_HGB}),
     "hgb-residual": Method(hgb_residual, "scikit-learn", _HGB),
     "ridge": Method(ridge, "scikit-learn", {"max_categories": 100}),

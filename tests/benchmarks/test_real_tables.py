@@ -196,7 +196,7 @@ def test_scores_of_quantiles_are_nearly_those_of_their_density():
         assert value == pytest.approx(exact[name])
 
 
-@pytest.mark.parametrize("name", ["hgb-quantile", "hgb-residual", "ridge", "catboost"])
+@pytest.mark.parametrize("name", [name for name in METHODS if "betanll" not in name])
 def test_rivals_read_raw_tables(name):
     if not METHODS[name].is_installed:
         pytest.skip(f"{METHODS[name].package} not installed")
