@@ -6,6 +6,7 @@ import re
 import signal
 import sys
 import threading
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pytest
 import sweep_probes
 
 from betanll.sweeps import Store, Task, run_sweep
-from betanll.sweeps._run import MAX_ATTEMPTS
+from betanll.sweeps._run import _LOOKS_WITHOUT_WORKER, MAX_ATTEMPTS
 from betanll_paper.published import Method
 from betanll_paper.uci.protocol import uci_tasks
 
@@ -232,6 +233,29 @@ def test_a_task_that_was_not_begun_is_not_charged(store, probe, counted, session
     killers[0].join()
     assert counted() == {0: 1, 1: 1}
     assert store.n_failures() == {}
+
+
+@pytest.mark.cluster
+def test_a_worker_may_take_long_to_start_again(store, probe, counted, until):
+    """No warning: the scheduler, and its workers, are our own."""
+    poison = probe("die", 100, n_deaths=1)
+    stopped = []
+
+    def stop():
+        (first,) = until(workers)
+        (second,) = until(lambda: {*workers()} - {first})
+        os.kill(second, signal.SIGSTOP)
+        stopped.append(second)
+        time.sleep(_LOOKS_WITHOUT_WORKER + 5)
+        os.kill(second, signal.SIGCONT)
+
+    stopper = threading.Thread(target=stop)
+    stopper.start()
+    report = run_sweep([poison, *visits(probe, 2)], store, n_workers=1)
+    stopper.join()
+    assert stopped
+    assert report[:4] == (3, 0, 1, 0)
+    assert counted() == {100: 2, 0: 1, 1: 1}
 
 
 def workers():

@@ -29,8 +29,10 @@ MAX_NOT_BEGUN = 20
 #: How often we look whether workers have come or gone, in seconds.
 _LOOK_EVERY = 1.0
 
-#: After so many looks in a row without a worker we say so.
+#: After so many looks in a row without a worker we say so. Processes of our own are on
+#: their way, and a busy machine takes long to start one.
 _LOOKS_WITHOUT_WORKER = 10
+_LOOKS_WITHOUT_OWN_WORKER = 60
 
 
 class SweepReport(NamedTuple):
@@ -117,7 +119,9 @@ def run_sweep(
                 len(unique), "tasks", initial=n_before, is_shown=progress
             ) as shown,
         ):
-            for task, outcome in _outcomes(client, waiting, n_failures, plugins):
+            for task, outcome in _outcomes(
+                client, waiting, n_failures, plugins, is_own=scheduler is None
+            ):
                 if outcome.rows is not None:
                     store.add_result(task, outcome.rows, seconds=outcome.seconds)
                     n_done += 1
@@ -140,6 +144,8 @@ def _outcomes(
     tasks: Sequence[Task],
     n_failures: dict[str, int],
     plugins: Sequence[str],
+    *,
+    is_own: bool,
 ) -> Iterator[tuple[Task, _Outcome]]:
     """Yield outcomes as they arrive; a failed task is tried again at the end."""
     from distributed import KilledWorker
@@ -183,12 +189,7 @@ def _outcomes(
         try:
             future = arrived.get(timeout=_LOOK_EVERY)
         except queue.Empty:
-            if n_looks == _LOOKS_WITHOUT_WORKER:
-                warnings.warn(
-                    f"the scheduler at {client.scheduler.address} has no workers; "
-                    "waiting for them",
-                    stacklevel=3,
-                )
+            _warn_of_missing_workers(client, n_looks, is_own=is_own)
             continue
         name = future.key
         task, _ = running.pop(name)
@@ -218,6 +219,17 @@ def _outcomes(
         attempts[task.key] += n_tries
         if attempts[task.key] < MAX_ATTEMPTS:
             waiting.append(task)
+
+
+def _warn_of_missing_workers(client: Any, n_looks: int, *, is_own: bool) -> None:
+    if is_own and n_looks == _LOOKS_WITHOUT_OWN_WORKER:
+        seconds = _LOOKS_WITHOUT_OWN_WORKER * _LOOK_EVERY
+        complaint = f"no process of the sweep has started for {seconds:.0f} seconds"
+    elif not is_own and n_looks == _LOOKS_WITHOUT_WORKER:
+        complaint = f"the scheduler at {client.scheduler.address} has no workers"
+    else:
+        return
+    warnings.warn(f"{complaint}; waiting for them", stacklevel=4)
 
 
 def _lost(client: Any, reason: object) -> ConnectionError:
