@@ -1,5 +1,7 @@
 """From a file or a table in memory to a model and a report."""
 
+import shlex
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -71,6 +73,22 @@ def test_notes_are_kept(frame):
     table = TrainingTable.read(frame.assign(id=range(80), one=1), "price")
     assert [note for note in table.notes if "'one' is constant" in note]
     assert [note for note in table.notes if "'id' counts the rows" in note]
+
+
+@pytest.mark.parametrize("name", ["Unnamed: 0", "__index_level_0__"])
+def test_the_index_of_an_earlier_table_is_named(frame, tmp_path, name):
+    """Shuffled rows do not count, but the name says what the column is."""
+    shuffled = np.random.default_rng(0).permutation(len(frame))
+    frame = frame.drop(columns="address").assign(**{name: shuffled**2})
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    for data in (frame, tmp_path / "data.csv"):
+        (note,) = TrainingTable.read(data, "price").notes
+        assert note == (
+            f"column {name!r}, called as pandas calls an index without a name, is used "
+            "as an input; if it is only a row number, leave it out with "
+            f"--drop {shlex.quote(name)}."
+        )
+        assert not TrainingTable.read(data, "price", drop=[name]).notes
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 CHUNK_ROWS = 100_000
+#: How pandas calls an index without a name in a Parquet file.
+INDEX_NAME = re.compile(r"__index_level_\d+__")
 #: Attribute of a table with the decimal mark of its file, unless that is a point.
 DECIMAL = "decimal"
 
@@ -52,7 +55,7 @@ class TableFile(ABC):
             f"{shown(name)} is the index of the pandas table and not used; to use it, "
             "call reset_index() before to_parquet()."
             for name in self.index
-            if not name.startswith("__index_level_")
+            if not INDEX_NAME.fullmatch(name)
         ]
 
     @abstractmethod

@@ -14,6 +14,7 @@ import pandas as pd
 from betanll.tables._errors import TableError
 from betanll.tables._file import (
     CHUNK_ROWS,
+    INDEX_NAME,
     TableFile,
     check_names,
     check_rows,
@@ -71,6 +72,7 @@ def open_parquet(path: Path) -> ParquetFile:
     with _opened(path) as file:
         names = tuple(file.schema_arrow.names)
         stored = _stored_index(file.schema_arrow.metadata)
+        stored |= {name for name in names if INDEX_NAME.fullmatch(name)}
         n_rows = file.metadata.num_rows
     check_names(path, names)
     if not names:
@@ -92,7 +94,8 @@ def _stored_index(metadata: Any) -> frozenset[str]:
     """Return the columns that hold the index of the pandas table in the file.
 
     The metadata of pandas lists them by name. An index that only counts rows is stored
-    as a description instead, and has no column.
+    as a description instead, and has no column. Other programs that rewrite the file
+    drop the metadata, and leave the names that pandas gave to an index without one.
     """
     try:
         description = json.loads((metadata or {})[b"pandas"])

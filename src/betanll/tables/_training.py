@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -13,10 +14,13 @@ import pandas as pd
 from betanll.sentences import option
 from betanll.tables._counters import row_counters
 from betanll.tables._errors import TableError
+from betanll.tables._file import INDEX_NAME
 from betanll.tables._open import open_table
 from betanll.tables._schema import TableSchema
 from betanll.typing import Array, Rows
 
+#: What pandas makes of the missing name of an index that was written as a column.
+_INDEX_NAMES = re.compile(rf"Unnamed: \d+(?:_level_\d+)?|{INDEX_NAME.pattern}")
 #: Training, validation and held-out part need so many rows.
 MIN_ROWS = 10
 
@@ -170,10 +174,12 @@ def _counter_notes(
         what = f"column {name!r}"
         if name in nameless:
             what = f"the first column, which has no name and is called {name},"
+        elif _INDEX_NAMES.fullmatch(name):
+            what += ", called as pandas calls an index without a name,"
+        elif name not in counters:
+            continue
         if name in counters:
             what += " counts the rows and"
-        elif name not in nameless:
-            continue
         notes.append(
             f"{what} is used as an input; if it is only a row number, leave it "
             f"out with {option('--drop', name)}."
