@@ -18,7 +18,7 @@ from typing import Any, Protocol, TypeVar
 import jax
 import jax.numpy as jnp
 
-from betanll._limits import MAX_UNITS
+from betanll._limits import MAX_LAYERS, MAX_UNITS
 
 __all__ = [
     "ACTIVATIONS",
@@ -210,6 +210,11 @@ class MLP:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "hidden_sizes", tuple(self.hidden_sizes))
+        if len(self.hidden_sizes) > MAX_LAYERS:
+            raise ValueError(
+                f"hidden_sizes must have at most {MAX_LAYERS} layers, got "
+                f"{len(self.hidden_sizes)}"
+            )
         for name, size in [
             ("n_inputs", self.n_inputs),
             *(("hidden_sizes", size) for size in self.hidden_sizes),

@@ -151,6 +151,7 @@ def test_files_that_are_no_tables(frame, save, refused_fit, tmp_path):
         (["--hidden", "9" * 20], "has more than 16777216 units in a layer"),
         (["--hidden", "9" * 5000], "is not like 50 or 128,128"),
         (["--hidden", "5," + "9" * 9], "has more than 16777216 units in a layer"),
+        (["--hidden", "1" + ",1" * 4999], "'--hidden': 5000 layers are more than 100"),
         (["--members", "10000000"], "'--members': 10000000 is more than 10000"),
         (["--members", "9" * 18], "999 is more than 10000"),
         (["--members", "9" * 5000], "'--members': 999999999999999999... is too large"),

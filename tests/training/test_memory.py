@@ -172,6 +172,7 @@ def test_estimator(available):
     [
         ({"hidden_layer_sizes": 10**20}, "hidden_layer_sizes must hold integers of at"),
         ({"hidden_layer_sizes": (5, 2**24 + 1)}, "hidden_layer_sizes must hold intege"),
+        ({"hidden_layer_sizes": (1,) * 5000}, "at most 100 layers, got 5000"),
         ({"n_members": 10**7}, "n_members must be at most 10000, got 10000000"),
         ({"n_members": 10**30}, "n_members must be at most 10000"),
     ],
@@ -187,6 +188,8 @@ def test_absurd_numbers_of_a_task():
             fit_fleet([task(5, budget=Budget(**{name: 10**30}))])
     with pytest.raises(ValueError, match="hidden_sizes must be at most 16777216"):
         task(10**20)
+    with pytest.raises(ValueError, match="at most 100 layers, got 5000"):
+        task(*[1] * 5000)
 
 
 def test_failed_allocations_are_named():

@@ -12,7 +12,7 @@ import click
 
 from betanll import objectives
 from betanll._exponents import is_exponent, unusual_exponent
-from betanll._limits import MAX_MEMBERS, MAX_UNITS
+from betanll._limits import MAX_LAYERS, MAX_MEMBERS, MAX_UNITS
 from betanll.plugins import import_plugin
 from betanll.sentences import shortened
 
@@ -174,6 +174,8 @@ def layer_sizes(text: str) -> tuple[int, ...]:
         sizes = (0,)
     if min(sizes) < 1:
         raise click.BadParameter(f"{text!r} is not like 50 or 128,128.")
+    if len(sizes) > MAX_LAYERS:
+        raise click.BadParameter(f"{len(sizes)} layers are more than {MAX_LAYERS}.")
     if max(sizes) > MAX_UNITS:
         raise click.BadParameter(
             f"{text!r} has more than {MAX_UNITS} units in a layer."

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from betanll import objectives
-from betanll._limits import MAX_MEMBERS, MAX_UNITS
+from betanll._limits import MAX_LAYERS, MAX_MEMBERS, MAX_UNITS
 from betanll.estimators._presets import AUTO, PRESETS, is_auto
 from betanll.model_selection import BETAS, LEARNING_RATES
 from betanll.objectives import BetaNLL, Objective
@@ -54,6 +54,11 @@ def check_parameters(estimator: HeteroscedasticRegressor) -> None:
         raise ValueError(
             f"hidden_layer_sizes must hold integers of at most {MAX_UNITS}, got "
             f"{sizes!r}"
+        )
+    if not is_auto(sizes) and np.size(sizes) > MAX_LAYERS:
+        raise ValueError(
+            f"hidden_layer_sizes must hold at most {MAX_LAYERS} layers, got "
+            f"{np.size(sizes)}"
         )
     fraction = estimator.validation_fraction
     if not _is_number(fraction) or not 0 < fraction < 1:
