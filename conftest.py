@@ -143,6 +143,8 @@ def refused():
         assert outcome.code == 2, outcome
         assert outcome.err.startswith("betanll: ")
         assert outcome.err.count("\n") == 1, outcome.err
+        assert len(outcome.err) < 400
+        assert outcome.err.strip().isprintable()
         return outcome.err.strip()
 
     return refuse

@@ -98,6 +98,23 @@ def test_errors_of_several_lines_become_one(monkeypatch, capsys):
     assert capsys.readouterr().err == "betanll: Input X is wrong: very\n"
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["fit", "data.csv", "--target", "y", "--beta", "x" * 5000],
+        ["fit", "\x1b[31m.csv" + "x" * 5000, "--target", "y"],
+        ["predict", "\x1b[31mmodel" + "x" * 5000, "data.csv"],
+        ["diagnose", "data.csv", "--target", "y", "--seed", "9" * 5000],
+        ["compare", "data.csv", "--target", "y", "--objective", "\x1b[31m" * 500],
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_long_or_unprintable_arguments_do_not_fill_the_screen(refused, arguments):
+    line = refused(*arguments)
+    assert line.startswith("betanll: ")
+    assert "\x1b" not in line
+
+
 def test_too_little_memory_is_one_line(monkeypatch, capsys):
     def fail(*arguments, **options):
         raise MemoryError

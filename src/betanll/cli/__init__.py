@@ -11,6 +11,7 @@ from betanll import __version__
 from betanll._cache import compilation_cache
 from betanll.cli._commands import CommandGroup
 from betanll.files import cache_folder
+from betanll.sentences import shortened
 
 INTERRUPTED = 130
 
@@ -111,4 +112,5 @@ def _complain(error: click.ClickException) -> None:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(line.strip() for line in text.splitlines())
+    # Options and names of files may be long, and hold codes that move the cursor.
+    return shortened(" ".join(line.strip() for line in text.splitlines()))
