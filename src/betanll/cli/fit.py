@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
@@ -20,9 +19,6 @@ from betanll.cli.options import (
     training_options,
 )
 from betanll.cli.output import check_file, command_line, naming, print_assessment
-
-if TYPE_CHECKING:
-    pass
 
 
 @click.command()
