@@ -269,7 +269,9 @@ def test_entries_of_any_other_shape_are_points_of_one_output(shape):
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ({"beta": math.nan}, "beta must be finite"),
+        ({"beta": math.nan}, "beta must be a finite number of at least 0"),
+        ({"beta": -3}, "beta must be a finite number of at least 0, got -3"),
+        ({"beta": "0.5"}, "beta must be a finite number of at least 0, got '0.5'"),
         ({"every": 0}, "every must be at least 1"),
         ({"memory": 0.5}, "memory must be at least 1"),
         ({"warm_up": -1}, "warm_up must be at least 0"),

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from betanll._exponents import check_exponent
 from betanll.diagnostics._running import RunningAverages
 from betanll.distributions import Distribution
 from betanll.typing import Array
@@ -92,7 +93,7 @@ class PitfallMonitor:
         max_starved: float = 0.2,
         warn: bool = True,
     ) -> None:
-        _check("beta", beta, math.isfinite(beta), "finite")
+        check_exponent("beta", beta)
         _check("every", every, every >= 1, "at least 1")
         _check("memory", memory, 1 <= memory < math.inf, "at least 1 and finite")
         _check("warm_up", warm_up, warm_up >= 0, "at least 0")
