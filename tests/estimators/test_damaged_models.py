@@ -1,6 +1,6 @@
 """Damaged model folders: one sentence or the same predictions.
 
-Set BETANLL_FUZZ to try more folders than the usual few hundred.
+Set BETANLL_FUZZ, and --timeout=0, to try more folders than the usual few hundred.
 """
 
 import copy

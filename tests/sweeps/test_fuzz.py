@@ -1,6 +1,6 @@
 """Stores and exports with changed bytes: the old values, or a sentence.
 
-By hand with more: ``BETANLL_FUZZ=1000 pytest tests/sweeps/test_fuzz.py``.
+By hand with more: ``BETANLL_FUZZ=1000 pytest --timeout=0 tests/sweeps/test_fuzz.py``.
 """
 
 import os

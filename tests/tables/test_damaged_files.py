@@ -1,6 +1,6 @@
 """Damaged files: a table or one sentence, and the same numbers in pieces.
 
-Set BETANLL_FUZZ to try more files than the usual few hundred.
+Set BETANLL_FUZZ, and --timeout=0, to try more files than the usual few hundred.
 """
 
 import gzip
