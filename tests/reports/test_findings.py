@@ -144,6 +144,9 @@ def test_mean_worse_than_that_of_squared_error():
     assert text.startswith("Learning a spread made the mean worse: the typical error")
     assert "is 1.2, and 1 for the same network" in text
     assert "(--beta 1) or --beta auto may help" in text
+    for beta in (1.0, 3.0, (1.0, 0.0)):
+        (text,) = texts(assessed(**worse, objective=BetaNLL(beta)), "warning")
+        assert text.endswith("A smaller beta (--beta 0.5) or --beta auto may help.")
     (text,) = texts(assessed(**worse, objective=GaussianNLL()), "warning")
     assert text.endswith("Beta-NLL (--objective beta-nll) may help.")
     # a model that learns no spread cannot be blamed

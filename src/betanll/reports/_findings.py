@@ -24,7 +24,7 @@ from betanll.evaluation import (
     TargetAssessment,
     differs,
 )
-from betanll.objectives import BetaNLL, Objective
+from betanll.objectives import BetaNLL, Objective, start_and_end
 from betanll.reports.page import Finding
 from betanll.typing import Array
 
@@ -95,11 +95,12 @@ def _on_the_mean(target: TargetAssessment, objective: Objective) -> Iterator[Fin
         return
     own, alone = (target.squared_errors[name] for name in (MODEL, MSE))
     rmse, mse_rmse = target.scores[MODEL].rmse, float(np.sqrt(np.mean(alone)))
-    advice = (
-        "A larger beta (--beta 1) or --beta auto"
-        if isinstance(objective, BetaNLL)
-        else "Beta-NLL (--objective beta-nll)"
-    )
+    if not isinstance(objective, BetaNLL):
+        advice = "Beta-NLL (--objective beta-nll)"
+    elif max(start_and_end(objective.beta)) < 1:
+        advice = "A larger beta (--beta 1) or --beta auto"
+    else:
+        advice = "A smaller beta (--beta 0.5) or --beta auto"
     errors = (
         f"the typical error is {rmse:.4g}, and {mse_rmse:.4g} for the same network "
         "trained for the mean alone"
