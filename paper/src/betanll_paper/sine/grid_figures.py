@@ -70,7 +70,7 @@ def _grid(
         ax.set(title=title)
         lines += [
             {"beta": beta, "architecture": name, "learning_rate": rate}
-            | _numbers(cell, metric)
+            | _numbers(cell, metric, preset)
             for name, row in zip(names, cells, strict=True)
             for rate, cell in zip(rates, row, strict=True)
         ]
@@ -94,7 +94,7 @@ def figS2(rows: Rows, preset: str) -> Drawing:
         for settings in optimizers:
             cell = _cell(rows, "rmse", **settings)
             table.setdefault(_optimizer_label(settings), []).append(cell)
-            lines.append({**settings, **_numbers(cell, "rmse")})
+            lines.append({**settings, **_numbers(cell, "rmse", preset)})
         mesh = draw_cells(ax, list(table.values()), _RMSE_RANGE, ".2g")
         rates = dict.fromkeys(settings["learning_rate"] for settings in optimizers)
         _label_cells(ax, rates, list(table))
@@ -124,8 +124,9 @@ def is_diverged(row: dict[str, Any]) -> bool:
     return row["rmse"] is None or row["nll"] is None or row["rmse"] > _DIVERGED_RMSE
 
 
-def _numbers(cell: Cell, metric: str) -> dict[str, Any]:
+def _numbers(cell: Cell, metric: str, preset: str) -> dict[str, Any]:
     return {
+        "updates": PRESETS[preset].length[""],
         metric: cell.mean,
         "n_trials": cell.n_trials,
         "n_diverged": cell.n_diverged,
@@ -135,12 +136,18 @@ def _numbers(cell: Cell, metric: str) -> dict[str, Any]:
 def _add_note(
     figure: Figure, preset: str, lines: Sequence[dict[str, Any]], shown: Sequence[str]
 ) -> None:
-    n_trials = max(line["n_trials"] for line in lines)
+    trials = [line["n_trials"] for line in lines if line["n_trials"]]
+    fewest = min(trials, default=0)
     done, paper = (
         replace(one, grid={name: one.grid[name] for name in shown})
         for one in (PRESETS[preset], PRESETS["paper"])
     )
-    add_note(figure, preset, replace(done, repeats=n_trials), paper)
+    if trials and max(trials) > fewest:
+        done = replace(done, repeat="trial of a cell at least")
+    if len(trials) < len(lines):
+        done = replace(done, sizes={"cell": len(trials)})
+        paper = replace(paper, sizes={"cell": len(lines)})
+    add_note(figure, preset, replace(done, repeats=fewest), paper)
 
 
 def _label_cells(ax: Axes, rates: Iterable[float], down: Sequence[str]) -> None:
