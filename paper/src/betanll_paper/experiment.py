@@ -42,7 +42,7 @@ class PaperExperiment(Experiment):
     ) -> Mapping[str, bytes]:
         from betanll_paper.drawing.marks import NothingToDraw
 
-        rows = results.rows(self.tasks_of(artefact, request, results))
+        rows = results.rows(self.shown_tasks(artefact, request, results))
         try:
             return self.files(artefact, rows, request)
         except NothingToDraw as error:
@@ -52,6 +52,12 @@ class PaperExperiment(Experiment):
     @abstractmethod
     def tasks_of(self, artefact: str, request: Request, results: Results) -> list[Task]:
         """Return the tasks of one artefact that are known so far."""
+
+    def shown_tasks(
+        self, artefact: str, request: Request, results: Results
+    ) -> list[Task]:
+        """Return the tasks whose results an artefact shows, if they are stored."""
+        return self.tasks_of(artefact, request, results)
 
     @abstractmethod
     def files(self, artefact: str, rows: Rows, request: Request) -> dict[str, bytes]:

@@ -73,6 +73,13 @@ class AutoencoderModels(PaperExperiment):
         preset = PRESETS[request.preset]
         return vae_tasks(preset, methods=methods, datasets=request.datasets)
 
+    def shown_tasks(
+        self, artefact: str, request: Request, results: Results
+    ) -> list[Task]:
+        # The figure needs three methods, and shows all that have results.
+        all_methods = "tableS3" if artefact == "figS5" else artefact
+        return self.tasks_of(all_methods, request, results)
+
     def files(self, artefact: str, rows: Rows, request: Request) -> dict[str, bytes]:
         from betanll_paper.autoencoders.figures import figS5
         from betanll_paper.autoencoders.tables import TABLES, table_files

@@ -10,7 +10,13 @@ import numpy.typing as npt
 import pandas as pd
 from matplotlib.figure import Figure, SubFigure
 
-from betanll_paper.autoencoders.protocol import PICTURES, PRESETS, decoded, examples
+from betanll_paper.autoencoders.protocol import (
+    AVERAGED,
+    PICTURES,
+    PRESETS,
+    decoded,
+    examples,
+)
 from betanll_paper.datasets import load_images
 from betanll_paper.drawing.marks import (
     Drawing,
@@ -19,10 +25,9 @@ from betanll_paper.drawing.marks import (
     add_note,
     of_kind,
 )
-from betanll_paper.published.autoencoders import DATASETS, NAMES
+from betanll_paper.published.autoencoders import DATASETS, NAMES, ROWS
 from betanll_paper.published.methods import Method
 
-SHOWN = tuple(Method(f"beta-nll:{beta}") for beta in (0.0, 0.5, 1.0))
 _LABELS = dict(
     zip(
         PICTURES,
@@ -36,7 +41,7 @@ _GAP_GREY = 170
 
 
 def figS5(rows: Rows, preset: str) -> Drawing:
-    """Draw images of both sets and what three methods make of them.
+    """Draw images of both sets and what each method makes of them.
 
     Pixels are cut to [0, 1], standard deviations as well. Samples of the prior are
     means of the decoder; those of the posterior have the noise of the pixels.
@@ -44,7 +49,9 @@ def figS5(rows: Rows, preset: str) -> Drawing:
     datasets = [name for name in DATASETS if of_kind(rows, "pictures", dataset=name)]
     if not datasets:
         raise NothingToDraw("no training has pictures")
-    figure = Figure(figsize=(5.4 * len(datasets), 8.2), layout="constrained")
+    heights = [len(_drawn(rows, name)) for name in datasets]
+    size = 5.4 * len(datasets), 1.0 + 2.4 * max(heights)
+    figure = Figure(figsize=size, layout="constrained")
     parts = figure.subfigures(1, len(datasets), squeeze=False)[0]
     results = []
     for part, dataset in zip(parts, datasets, strict=True):
@@ -59,11 +66,7 @@ def figS5(rows: Rows, preset: str) -> Drawing:
 
 
 def _draw_dataset(part: SubFigure, rows: Rows, dataset: str) -> list[dict[str, Any]]:
-    methods = [
-        (method, found[0])
-        for method in SHOWN
-        if (found := of_kind(rows, "pictures", **_values(dataset, method)))
-    ]
+    methods = _drawn(rows, dataset)
     part.suptitle(NAMES[dataset])
     heights = [1, *(len(PICTURES) for _ in methods)]
     axes = part.subplots(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
@@ -81,6 +84,15 @@ def _draw_dataset(part: SubFigure, rows: Rows, dataset: str) -> list[dict[str, A
         names = ("dataset", "method", "beta", "seed", "rmse", "log_likelihood")
         results.append({name: result[name] for name in names})
     return results
+
+
+def _drawn(rows: Rows, dataset: str) -> list[tuple[Method, dict[str, Any]]]:
+    """Return the methods that have pictures, in the order of the table."""
+    return [
+        (method, found[0])
+        for method in (*ROWS, AVERAGED)
+        if (found := of_kind(rows, "pictures", **_values(dataset, method)))
+    ]
 
 
 def _score(value: float | None, form: str) -> str:
