@@ -75,12 +75,13 @@ def numbers(values: Sequence[float | None]) -> Array:
     return np.array([np.nan if v is None else v for v in values], np.float64)
 
 
-def draw_fit(ax: Axes, x: Array, row: dict[str, Any], color: str) -> None:
-    """Draw a mean, and a standard deviation to both sides."""
-    mean, std = numbers(row["mean"]), numbers(row["std"])
-    ax.fill_between(
-        x, mean - std, mean + std, color=color, alpha=0.3, linewidth=0, label="±1 std"
-    )
+def draw_fit(
+    ax: Axes, x: Array, row: dict[str, Any], color: str, n_stds: int = 1
+) -> None:
+    """Draw a mean, and some standard deviations to both sides."""
+    mean, away = numbers(row["mean"]), n_stds * numbers(row["std"])
+    style: dict[str, Any] = {"color": color, "alpha": 0.3, "linewidth": 0}
+    ax.fill_between(x, mean - away, mean + away, label=f"±{n_stds} std", **style)
     ax.plot(x, mean, color=color, linewidth=1.3, label="mean")
 
 

@@ -31,6 +31,8 @@ from betanll_paper.sine.growing_noise import (
 )
 
 _LOW, _HIGH = TRAINED_RANGE
+#: Half the width of a band, as in the paper.
+_N_STDS = 2
 _INSIDE = (GRID_X >= _LOW) & (GRID_X <= _HIGH)
 
 
@@ -85,7 +87,7 @@ def fig8(rows: Rows, preset: str) -> Drawing:
             _draw_best(ax, chosen.best, LINES[method][0])
             title += f", learning rate {chosen.learning_rate:g}"
         ax.set_title(title, fontsize=10)
-        ax.set(ylim=(-17, 17))
+        ax.set(ylim=(-22, 22))
     for ax in axes[:, 0]:
         ax.set_ylabel("y")
     handles, labels = panels[0].get_legend_handles_labels()
@@ -103,12 +105,12 @@ def fig8(rows: Rows, preset: str) -> Drawing:
 
 def _draw_best(ax: Axes, row: dict[str, Any], color: str) -> None:
     draw_points(ax, *heteroscedastic_sine(seed=TRAIN_SEED))
-    draw_fit(ax, GRID_X, row, color)
+    draw_fit(ax, GRID_X, row, color, _N_STDS)
     truth = heteroscedastic_sine_truth(GRID_X)
     style: dict[str, Any] = {"color": "black", "linewidth": 1}
     ax.plot(GRID_X, truth.mean, linestyle="--", label="true mean", **style)
-    for sign, label in ((-1, "true ±1 std"), (1, None)):
-        bound = truth.mean + sign * truth.std
+    for sign, label in ((-1, f"true ±{_N_STDS} std"), (1, None)):
+        bound = truth.mean + sign * _N_STDS * truth.std
         ax.plot(GRID_X, bound, linestyle=":", label=label, **style)
     _mark_range(ax)
 
