@@ -1,0 +1,10 @@
+"""What the paper claims, and what our results say of each claim.
+
+``python -m betanll_paper.claims`` writes ``paper/docs/overview.md`` from the committed
+CSV files, which a test compares.
+"""
+
+from betanll_paper.claims.claim import Claim, Evidence
+from betanll_paper.claims.overview import all_claims, render_overview
+
+__all__ = ["Claim", "Evidence", "all_claims", "render_overview"]
