@@ -19,7 +19,7 @@ from betanll_paper.dynamics.training import train
 from betanll_paper.published import Method
 from betanll_paper.published.dynamics import N_SEEDS, OBJECT_SLIDE, paper_best
 
-RESULTS = Path(__file__).parents[1] / "results" / "dynamics"
+RESULTS = Path(__file__).parents[1] / "paper" / "results" / "dynamics"
 METHODS = (Method("nll"), Method("beta-nll:0.5"), Method("mse"))
 COLUMNS = ("method", "beta", "seed", "rmse", "log_likelihood", "best_epoch", "seconds")
 

@@ -19,7 +19,7 @@ from betanll.sweeps import Store, Task, run_sweep
 from betanll_paper.autoencoders.protocol import PRESETS, vae_tasks
 from betanll_paper.published import Method
 
-RESULTS = Path(__file__).parents[1] / "results" / "vae"
+RESULTS = Path(__file__).parents[1] / "paper" / "results" / "vae"
 METHODS = (Method("nll"), Method("student-t"))
 COLUMNS = (
     *("dataset", "method", "beta", "seed", "rmse", "log_likelihood"),
