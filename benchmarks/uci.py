@@ -25,7 +25,7 @@ import pandas as pd
 
 from betanll.sweeps import task
 
-RESULTS = Path(__file__).parents[1] / "results" / "uci"
+RESULTS = Path(__file__).parents[1] / "paper" / "results" / "uci"
 BETA = 0.5
 
 data_dir = click.option(

@@ -23,7 +23,7 @@ import pandas as pd
 import torch
 from torch.distributions import Gamma, StudentT
 
-RESULTS = Path(__file__).parents[1] / "results" / "uci"
+RESULTS = Path(__file__).parents[1] / "paper" / "results" / "uci"
 LEARNING_RATES = (1e-4, 3e-4, 7e-4, 1e-3, 3e-3, 7e-3)
 GRID = (0.05, 0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 2.5, 3, 3.5, 4)
 PRIOR = torch.tensor(list(itertools.product(GRID, GRID)))

@@ -58,3 +58,6 @@ def test_the_longest_of_several_lengths_counts(tmp_path):
     (tmp_path / "dynamics" / "object-slide-ignored.csv").write_text("epochs\n1\n")
     epochs, table = Evidence(tmp_path).longest("dynamics", "object-slide")
     assert (epochs, table["epochs"].tolist()) == (5000, [5000])
+    (tmp_path / "dynamics" / "figS4.csv").write_text("epochs\n15\n")
+    epochs, table = Evidence(tmp_path).longest("dynamics", "figS4")
+    assert (epochs, table["epochs"].tolist()) == (0, [15])

@@ -67,12 +67,18 @@ class Evidence:
         return pd.read_csv(self._folder / f"{name}.csv")
 
     def longest(self, family: str, stem: str) -> tuple[int, pd.DataFrame]:
-        """Return the last of files that are named by their epochs, and these."""
+        """Return the epochs of the longest runs, and their file.
+
+        Files are named by their epochs, such as ``object-slide-1000.csv``. Without any,
+        it is the file without a number, and 0.
+        """
         epochs = [
             int(path.stem.removeprefix(f"{stem}-"))
             for path in (self._folder / family).glob(f"{stem}-*.csv")
             if path.stem.removeprefix(f"{stem}-").isdigit()
         ]
+        if not epochs:
+            return 0, self.table(f"{family}/{stem}")
         return max(epochs), self.table(f"{family}/{stem}-{max(epochs)}")
 
 

@@ -322,7 +322,7 @@ def _configurations(evidence: Evidence) -> list[Claim]:
 
 
 def _weights(evidence: Evidence) -> Claim:
-    counts = evidence.table("dynamics/figS4")
+    _, counts = evidence.longest("dynamics", "figS4")
     nll = counts[counts["series"] == "nll"]
     last = int(nll["update"].max())
     ours = _quartiles(nll[nll["update"] == last])
