@@ -6,11 +6,14 @@ import math
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import pandas as pd
 
 from betanll_paper.published.methods import paper_rows
+
+#: A data frame or a column; the stubs of pandas know too little of what cells hold.
+Table = Any
 
 Verdict = Literal["confirmed", "not confirmed", "contradicted", "cannot be judged here"]
 VERDICTS: tuple[Verdict, ...] = (
@@ -62,11 +65,11 @@ class Evidence:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def table(self, name: str) -> pd.DataFrame:
+    def table(self, name: str) -> Table:
         """Return a CSV file, such as ``"pitfall/fig1"``."""
         return pd.read_csv(self._folder / f"{name}.csv")
 
-    def longest(self, family: str, stem: str) -> tuple[int, pd.DataFrame]:
+    def longest(self, family: str, stem: str) -> tuple[int, Table]:
         """Return the epochs of the longest runs, and their file.
 
         Files are named by their epochs, such as ``object-slide-1000.csv``. Without any,
@@ -94,9 +97,7 @@ class Scores(NamedTuple):
         return self.std / math.sqrt(self.n) if self.n > 1 else math.nan
 
 
-def scores(
-    table: pd.DataFrame, column: str, method: str, beta: float | None = None
-) -> Scores:
+def scores(table: Table, column: str, method: str, beta: float | None = None) -> Scores:
     """Return what the rows of a method have in a column."""
     chosen = table[table["method"] == method]
     if beta is not None:
@@ -106,7 +107,7 @@ def scores(
 
 
 @cache
-def paper_scores(table: str) -> pd.DataFrame:
+def paper_scores(table: str) -> Table:
     """Return a table of the paper: ``"table2"``, ``"tableS3"``, ``"tableS4"``."""
     frame = pd.DataFrame(list(paper_rows(f"{table}.csv")))
     names = [n for n in frame.columns if n not in ("dataset", "method", "metric")]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-import pandas as pd
 
 from betanll_paper.claims.claim import (
     Claim,
     Evidence,
     Scores,
+    Table,
     Verdict,
     confirmed_if,
     counted,
@@ -62,7 +64,7 @@ def _scale(
     return f"{ours} / {_EPOCHS[dataset]:,}, {of}"
 
 
-def _of_betas(table: pd.DataFrame, column: str) -> list[float]:
+def _of_betas(table: Table, column: str) -> list[float]:
     return [scores(table, column, "beta-nll", beta).mean for beta in _BETAS]
 
 
@@ -80,7 +82,7 @@ def _is_less(a: Scores, b: Scores) -> bool:
     return a.mean < b.mean - 2 * error
 
 
-def _slide_errors(slide: pd.DataFrame) -> Claim:
+def _slide_errors(slide: Table) -> Claim:
     nll, half = (scores(slide, "rmse", "beta-nll", beta) for beta in (0.0, 0.5))
     mse = scores(slide, "rmse", "mse")
     return Claim(
@@ -127,11 +129,11 @@ def _spread(found: Scores) -> str:
     return f"{found.mean:.2f} ± {found.std:.2f}"
 
 
-def _student(table: pd.DataFrame, dataset: str) -> Claim:
+def _student(table: Table, dataset: str) -> Claim:
     gaussians = _of_betas(table, "log_likelihood")
     student = scores(table, "log_likelihood", "student-t")
     floored = scores(table, "log_likelihood", "student-t-floored")
-    paper = {"dataset": dataset, "metric": "ll"}
+    paper: dict[str, Any] = {"dataset": dataset, "metric": "ll"}
     return Claim(
         "Table 2",
         f"{_name(dataset)}: Student-t has a better log-likelihood than any β-NLL",
@@ -149,7 +151,7 @@ def _name(dataset: str) -> str:
     return "Fetch" if dataset == FETCH else "ObjectSlide"
 
 
-def _vbem(slide: pd.DataFrame) -> Claim:
+def _vbem(slide: Table) -> Claim:
     ours, half = scores(slide, "rmse", "vbem"), scores(slide, "rmse", "beta-nll", 0.5)
     return Claim(
         "Table 2",
@@ -162,7 +164,7 @@ def _vbem(slide: pd.DataFrame) -> Claim:
     )
 
 
-def _divergence(slide: pd.DataFrame) -> Claim:
+def _divergence(slide: Table) -> Claim:
     ours = scores(slide, "log_likelihood", "mm")
     return Claim(
         "Table 2",
@@ -192,7 +194,7 @@ def _seeds(evidence: Evidence) -> Claim:
     )
 
 
-def _fetch_errors(fetch: pd.DataFrame) -> Claim:
+def _fetch_errors(fetch: Table) -> Claim:
     ours = _of_betas(fetch, "rmse")
     return Claim(
         "Table 2",
@@ -210,7 +212,7 @@ def _fetch_errors(fetch: pd.DataFrame) -> Claim:
     )
 
 
-def _fetch_likelihoods(fetch: pd.DataFrame) -> Claim:
+def _fetch_likelihoods(fetch: Table) -> Claim:
     ours = _of_betas(fetch, "log_likelihood")
     best = _BETAS[int(np.argmax(ours))]
     below = [b for b, value in zip(_BETAS, ours, strict=True) if value < ours[0]]
@@ -348,7 +350,7 @@ def _weights(evidence: Evidence) -> Claim:
     )
 
 
-def _quartiles(counts: pd.DataFrame) -> tuple[float, float]:
+def _quartiles(counts: Table) -> tuple[float, float]:
     """Return the lower quartile and the median of decades of a histogram."""
     share = (counts["count"].cumsum() / counts["count"].sum()).to_numpy()
     middle = ((counts["log10_lower"] + counts["log10_upper"]) / 2).to_numpy()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import pandas as pd
+from typing import Any
 
 from betanll_paper.claims.claim import (
     Claim,
     Evidence,
+    Table,
     confirmed_if,
     counted,
     decimals,
@@ -37,9 +38,7 @@ def claims(evidence: Evidence) -> list[Claim]:
     return [*found, _pictures(tested), *_depth(evidence)]
 
 
-def _scale(
-    table: pd.DataFrame, method: str, longest: pd.DataFrame | None = None
-) -> str:
+def _scale(table: Table, method: str, longest: Table | None = None) -> str:
     rows = table[table["method"] == method]
     epochs = f"{rows['epochs'].max()}"
     if longest is not None and "n_epochs" in longest:
@@ -48,7 +47,7 @@ def _scale(
     return f"{epochs} epochs, {seeds} / up to 1,000, 5"
 
 
-def _of_betas(table: pd.DataFrame, column: str) -> list[float]:
+def _of_betas(table: Table, column: str) -> list[float]:
     return [scores(table, column, "beta-nll", beta).mean for beta in _BETAS]
 
 
@@ -59,7 +58,7 @@ def _of_paper(dataset: str, metric: str) -> list[float]:
     ]
 
 
-def _errors(table: pd.DataFrame, dataset: str) -> Claim:
+def _errors(table: Table, dataset: str) -> Claim:
     ours, paper = _of_betas(table, "rmse"), _of_paper(dataset, "rmse")
     return Claim(
         "Tables 3 and S3",
@@ -72,7 +71,7 @@ def _errors(table: pd.DataFrame, dataset: str) -> Claim:
     )
 
 
-def _likelihoods(table: pd.DataFrame, dataset: str) -> Claim:
+def _likelihoods(table: Table, dataset: str) -> Claim:
     ours, paper = _of_betas(table, "log_likelihood"), _of_paper(dataset, "ll")
     return Claim(
         "Table S3",
@@ -85,14 +84,14 @@ def _likelihoods(table: pd.DataFrame, dataset: str) -> Claim:
     )
 
 
-def _student(table: pd.DataFrame, dataset: str, longest: pd.DataFrame) -> Claim:
+def _student(table: Table, dataset: str, longest: Table) -> Claim:
     ours = scores(table, "log_likelihood", "student-t").mean
     others = table[table["method"] != "student-t"]["log_likelihood"].max()
     error, nll = (
         scores(longest, "rmse", *method).mean
         for method in (("student-t", None), ("beta-nll", 0.0))
     )
-    paper = {"dataset": dataset}
+    paper: dict[str, Any] = {"dataset": dataset}
     return Claim(
         "Tables 3 and S3",
         f"{NAMES[dataset]}: Student-t has the best log-likelihood and a larger RMSE "
@@ -108,7 +107,7 @@ def _student(table: pd.DataFrame, dataset: str, longest: pd.DataFrame) -> Claim:
     )
 
 
-def _vbem(table: pd.DataFrame, dataset: str) -> Claim:
+def _vbem(table: Table, dataset: str) -> Claim:
     ours = scores(table, "rmse", "vbem").mean
     paper = paper_mean("tableS3", "vbem", dataset=dataset, metric="rmse")
     return Claim(
@@ -122,7 +121,7 @@ def _vbem(table: pd.DataFrame, dataset: str) -> Claim:
     )
 
 
-def _moments(table: pd.DataFrame, dataset: str) -> Claim:
+def _moments(table: Table, dataset: str) -> Claim:
     averaged = table[table["method"] == "mm-averaged"].iloc[0]
     summed = scores(table, "rmse", "mm").mean
     paper = paper_mean("tableS3", "mm", dataset=dataset, metric="rmse")
@@ -138,7 +137,7 @@ def _moments(table: pd.DataFrame, dataset: str) -> Claim:
     )
 
 
-def _pictures(table: pd.DataFrame) -> Claim:
+def _pictures(table: Table) -> Claim:
     mnist = table[table["dataset"] == DATASETS[0]]
     nll, half = (scores(mnist, "rmse", "beta-nll", beta).mean for beta in (0.0, 0.5))
     return Claim(

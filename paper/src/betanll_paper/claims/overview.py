@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 from betanll_paper.claims import dynamics, images, sine, text, uci
-from betanll_paper.claims.claim import VERDICTS, Claim, Evidence
+from betanll_paper.claims.claim import VERDICTS, Claim, Evidence, Verdict
 
 _SECTIONS = {
     "The pitfall on the sine": sine.claims,
@@ -63,7 +63,7 @@ def render_overview(results: Path) -> str:
     return "\n".join(parts)
 
 
-def _plural(verdict: str, counts: Counter[str]) -> str:
+def _plural(verdict: Verdict, counts: Counter[Verdict]) -> str:
     if verdict == "cannot be judged here":
         return verdict
     return f"{'is' if counts[verdict] == 1 else 'are'} {verdict}"

@@ -9,6 +9,7 @@ from betanll.datasets import SINE_NOISE
 from betanll_paper.claims.claim import (
     Claim,
     Evidence,
+    Table,
     between,
     confirmed_if,
     counted,
@@ -42,13 +43,13 @@ def claims(evidence: Evidence) -> list[Claim]:
     ]
 
 
-def _scale(runs: pd.DataFrame) -> str:
+def _scale(runs: Table) -> str:
     seeds = counted(runs["seed"].nunique(), "seed")
     ours = f"{runs['updates'].max():,} updates, {seeds}"
     return f"{ours} / {_PAPER.nll_updates:,}, {_PAPER.n_seeds}"
 
 
-def _truth(x: pd.Series[float]) -> pd.Series[float]:
+def _truth(x: Table) -> Table:
     return 0.4 * np.sin(2 * np.pi * x)
 
 
@@ -98,7 +99,7 @@ def _sketch(evidence: Evidence) -> Claim:
     )
 
 
-def _unfit(errors: pd.DataFrame, x: pd.Series[float]) -> pd.Series[bool]:
+def _unfit(errors: Table, x: Table) -> Table:
     return pd.Series(np.interp(x, errors["x"], errors["error_rms"]) > _UNFIT)
 
 
@@ -118,11 +119,11 @@ def _left_to_right(evidence: Evidence) -> Claim:
     )
 
 
-def _updates(shares: pd.Series[float]) -> str:
+def _updates(shares: Table) -> str:
     return ", ".join(f"{update:,}" for update in shares.index)
 
 
-def _by_x(table: pd.DataFrame) -> pd.DataFrame:
+def _by_x(table: Table) -> Table:
     """Return a table whose columns are named by x, with numbers instead."""
     named = table.set_index("update").filter(like="x=")
     return named.rename(columns=lambda name: float(name.removeprefix("x=")))

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 
-import pandas as pd
-
-from betanll_paper.claims.claim import Claim, Evidence, Verdict, confirmed_if
+from betanll_paper.claims.claim import (
+    Claim,
+    Evidence,
+    Table,
+    Verdict,
+    confirmed_if,
+)
 from betanll_paper.published.methods import paper_rows
 
 _BETAS = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -31,7 +35,7 @@ def claims(evidence: Evidence) -> list[Claim]:
     ]
 
 
-def _cells(artefact: str, text: str, table: pd.DataFrame) -> Claim:
+def _cells(artefact: str, text: str, table: Table) -> Claim:
     counts = Counter(table["verdict"])
     n_run = len(table) - counts["not run"]
     differ = [verdict for verdict in ("better", "worse") if counts[verdict]]
@@ -48,7 +52,7 @@ def _cells(artefact: str, text: str, table: pd.DataFrame) -> Claim:
     )
 
 
-def _ties(ties: pd.DataFrame, metric: str, method: str, beta: float | None) -> int:
+def _ties(ties: Table, metric: str, method: str, beta: float | None) -> int:
     chosen = ties[(ties["metric"] == metric) & (ties["method"] == method)]
     if beta is not None:
         chosen = chosen[chosen["beta"] == beta]
@@ -64,7 +68,7 @@ def _paper_ties(metric: str, method: str, beta: float | None) -> int:
     raise KeyError(method)
 
 
-def _beta_ties(ties: pd.DataFrame, metric: str) -> Claim:
+def _beta_ties(ties: Table, metric: str) -> Claim:
     ours = [_ties(ties, metric, "beta-nll", beta) for beta in _BETAS]
     paper = [_paper_ties(metric, "beta-nll", beta) for beta in _BETAS]
     if metric == "ll":
@@ -84,7 +88,7 @@ def _beta_ties(ties: pd.DataFrame, metric: str) -> Claim:
     )
 
 
-def _fixed(ties: pd.DataFrame, method: str, metric: str, text: str) -> Claim:
+def _fixed(ties: Table, method: str, metric: str, text: str) -> Claim:
     ours, paper = _ties(ties, metric, method, None), _paper_ties(metric, method, None)
     return Claim(
         "Table 1",
@@ -97,7 +101,7 @@ def _fixed(ties: pd.DataFrame, method: str, metric: str, text: str) -> Claim:
     )
 
 
-def _variational(ties: pd.DataFrame) -> Claim:
+def _variational(ties: Table) -> Claim:
     names = ("xvamp", "xvamp-star", "vbem", "vbem-star")
     lines = ties[(ties["metric"] == "ll") & ties["method"].isin(names)]
     ours = [f"{line.ties:.0f} of {line.ties_datasets}" for line in lines.itertuples()]
@@ -116,7 +120,7 @@ def _variational(ties: pd.DataFrame) -> Claim:
     )
 
 
-def _recommended(ties: pd.DataFrame) -> Claim:
+def _recommended(ties: Table) -> Claim:
     def both(find: str, beta: float) -> int:
         if find == "ours":
             return sum(_ties(ties, m, "beta-nll", beta) for m in ("ll", "rmse"))
