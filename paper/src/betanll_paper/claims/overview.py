@@ -19,7 +19,9 @@ _INTRODUCTION = """\
 # The paper's claims, one by one
 
 Every figure, table and claim of [Seitzer et al. 2022](https://arxiv.org/abs/2203.09168)
-with our number, the paper's, and a verdict. Of {total} claims, {counts}.
+with our number, the paper's, and a verdict.
+
+Of {total} claims, {counts}.
 
 - **confirmed**: our runs show the same.
 - **not confirmed**: our runs do not show it, but they are too short or too few to
