@@ -1,4 +1,4 @@
-"""Claims about the dynamics models: tables 2, S6 and S7, figures 6, 9 and S4."""
+"""Claims of table 2 about the dynamics models, and what all claims of them share."""
 
 from __future__ import annotations
 
@@ -20,17 +20,13 @@ from betanll_paper.claims.claim import (
     scores,
 )
 from betanll_paper.dynamics.protocol import PRESETS
-from betanll_paper.published.dynamics import DATASETS, FETCH, GRID, N_SEEDS
+from betanll_paper.published.dynamics import DATASETS, FETCH, N_SEEDS
 
-_SLIDE = DATASETS[0]
-_EPOCHS = PRESETS["paper"].epochs
-_RUN = PRESETS["laptop"].epochs
+SLIDE = DATASETS[0]
+EPOCHS = PRESETS["paper"].epochs
+RUN = PRESETS["laptop"].epochs
 _BETAS = (0.0, 0.25, 0.5, 0.75, 1.0)
-_SUBSTITUTE = "Our recordings of Fetch are a substitute"
-#: Residuals on ObjectSlide from here on are as large as the jumps at contacts.
-_IGNORED = 0.05
-#: Updates of an epoch of Fetch: 588,000 rows in batches of 256.
-_FETCH_EPOCH = 2296
+SUBSTITUTE = "Our recordings of Fetch are a substitute"
 
 
 def claims(evidence: Evidence) -> list[Claim]:
@@ -40,28 +36,21 @@ def claims(evidence: Evidence) -> list[Claim]:
     return [
         _slide_errors(slide),
         _slide_likelihoods(evidence),
-        _student(slide, _SLIDE),
+        _student(slide, SLIDE),
         _vbem(slide),
         _divergence(slide, fetch),
         _seeds(evidence),
         _fetch_errors(fetch),
         _fetch_likelihoods(fetch),
         _student(fetch, FETCH),
-        _ignored(evidence),
-        _log_normal(evidence),
-        _interactions(evidence),
-        *_configurations(evidence),
-        _weights(evidence),
-        _grid(),
-        _best(evidence),
     ]
 
 
-def _scale(
+def scale_of(
     dataset: str, epochs: int | None = None, seeds: int = N_SEEDS, of: int = N_SEEDS
 ) -> str:
-    ours = f"{epochs or _RUN[dataset]:,} epochs, {counted(seeds, 'seed')}"
-    return f"{ours} / {_EPOCHS[dataset]:,}, {of}"
+    ours = f"{epochs or RUN[dataset]:,} epochs, {counted(seeds, 'seed')}"
+    return f"{ours} / {EPOCHS[dataset]:,}, {of}"
 
 
 def _of_betas(table: Table, column: str) -> list[float]:
@@ -88,7 +77,7 @@ def _slide_errors(slide: Table) -> Claim:
     return Claim(
         "Table 2",
         "ObjectSlide: β = 0.5 has a far smaller RMSE than NLL, close to that of MSE",
-        _scale(_SLIDE),
+        scale_of(SLIDE),
         f"{listed([nll.mean, half.mean, mse.mean])} (NLL, β = 0.5, MSE)",
         f"{_slide_paper('rmse', ('beta-nll', 0.0), ('beta-nll', 0.5), ('mse', None))}",
         confirmed_if(_is_less(half, nll) and half.mean < 1.5 * mse.mean),
@@ -98,7 +87,7 @@ def _slide_errors(slide: Table) -> Claim:
 
 def _slide_paper(metric: str, *methods: tuple[str, float | None]) -> str:
     return listed(
-        [paper_mean("table2", *m, dataset=_SLIDE, metric=metric) for m in methods]
+        [paper_mean("table2", *m, dataset=SLIDE, metric=metric) for m in methods]
     )
 
 
@@ -107,7 +96,7 @@ def _slide_likelihoods(evidence: Evidence) -> Claim:
     nll, half = (
         scores(runs, "log_likelihood", "beta-nll", beta) for beta in (0.0, 0.5)
     )
-    is_long = epochs >= _EPOCHS[_SLIDE]
+    is_long = epochs >= EPOCHS[SLIDE]
     verdict: Verdict = "not confirmed"
     if _is_less(nll, half):
         verdict = "confirmed"
@@ -116,7 +105,7 @@ def _slide_likelihoods(evidence: Evidence) -> Claim:
     return Claim(
         "Table 2",
         "ObjectSlide: β = 0.5 has a better log-likelihood than NLL",
-        _scale(_SLIDE, epochs, min(nll.n, half.n)),
+        scale_of(SLIDE, epochs, min(nll.n, half.n)),
         f"{_spread(half)} against {_spread(nll)}",
         "9.28 ± 0.75 against 7.97 ± 3.62",
         verdict,
@@ -136,8 +125,8 @@ def _student(table: Table, dataset: str) -> Claim:
     paper: dict[str, Any] = {"dataset": dataset, "metric": "ll"}
     return Claim(
         "Table 2",
-        f"{_name(dataset)}: Student-t has a better log-likelihood than any β-NLL",
-        _scale(dataset),
+        f"{name_of(dataset)}: Student-t has a better log-likelihood than any β-NLL",
+        scale_of(dataset),
         f"{student.mean:.2f} against {max(gaussians):.2f}",
         f"{paper_mean('table2', 'student-t', **paper):.2f} against "
         f"{max(paper_mean('table2', 'beta-nll', b, **paper) for b in _BETAS):.2f}",
@@ -147,7 +136,7 @@ def _student(table: Table, dataset: str) -> Claim:
     )
 
 
-def _name(dataset: str) -> str:
+def name_of(dataset: str) -> str:
     return "Fetch" if dataset == FETCH else "ObjectSlide"
 
 
@@ -156,7 +145,7 @@ def _vbem(slide: Table) -> Claim:
     return Claim(
         "Table 2",
         "ObjectSlide: VBEM has the least RMSE of all",
-        _scale(_SLIDE, seeds=ours.n),
+        scale_of(SLIDE, seeds=ours.n),
         f"{number(ours.mean)} (β = 0.5: {number(half.mean)})",
         _slide_paper("rmse", ("vbem", None)),
         confirmed_if(ours.mean < half.mean),
@@ -171,7 +160,7 @@ def _divergence(slide: Table, fetch: Table) -> Claim:
     return Claim(
         "Table 2",
         "ObjectSlide: the likelihood of moment matching diverges",
-        _scale(_SLIDE),
+        scale_of(SLIDE),
         _spread(ours),
         "diverges",
         confirmed_if(ours.mean < -1e3),
@@ -188,7 +177,7 @@ def _seeds(evidence: Evidence) -> Claim:
     return Claim(
         "Text",
         "NLL has a high variance over seeds (log-likelihood on ObjectSlide)",
-        _scale(_SLIDE, epochs, nll.n),
+        scale_of(SLIDE, epochs, nll.n),
         f"deviation {nll.std:.2f} (β = 0.5: {half.std:.2f})",
         "3.62 (β = 0.5: 0.75)",
         confirmed_if(nll.std > 2 * half.std),
@@ -201,7 +190,7 @@ def _fetch_errors(fetch: Table) -> Claim:
     return Claim(
         "Table 2",
         "Fetch: NLL has the largest RMSE of all β, and β from 0.5 to 1 that of MSE",
-        _scale(FETCH),
+        scale_of(FETCH),
         f"{listed(ours)} for β = 0 to 1, {number(scores(fetch, 'rmse', 'mse').mean)} "
         "for MSE",
         f"{_of_paper(FETCH, 'rmse')}, "
@@ -210,7 +199,7 @@ def _fetch_errors(fetch: Table) -> Claim:
             ours[0] == max(ours)
             and max(ours[2:]) < 1.1 * scores(fetch, "rmse", "mse").mean
         ),
-        f"{_SUBSTITUTE}, so only the order is compared.",
+        f"{SUBSTITUTE}, so only the order is compared.",
     )
 
 
@@ -222,166 +211,14 @@ def _fetch_likelihoods(fetch: Table) -> Claim:
     return Claim(
         "Table 2",
         "Fetch: every β > 0 has a better log-likelihood than NLL, 0.5 the best",
-        _scale(FETCH),
+        scale_of(FETCH),
         f"{', '.join(f'{value:.1f}' for value in ours)} for β = 0 to 1",
         _of_paper(FETCH, "ll"),
         confirmed_if(not below and best == 0.5),
-        f"{_SUBSTITUTE}: β = {best:g} is the best"
+        f"{SUBSTITUTE}: β = {best:g} is the best"
         + (
             f", β = {words} {'is' if len(below) == 1 else 'are'} below NLL."
             if below
             else "."
         ),
-    )
-
-
-def _ignored(evidence: Evidence) -> Claim:
-    counts = evidence.table("dynamics/fig6")
-    large = counts[counts["log10_lower"] > np.log10(_IGNORED) - 0.01]
-    nll, half, mse = (
-        int(scores(large, "count", *m).mean * scores(large, "count", *m).n)
-        for m in (("beta-nll", 0.0), ("beta-nll", 0.5), ("mse", None))
-    )
-    return Claim(
-        "Figure 6",
-        "NLL ignores a part of the data: a second hump of large residuals, which "
-        "neither MSE nor β = 0.5 has",
-        _scale(_SLIDE, seeds=1, of=1),
-        f"{nll}, {half}, {mse} of 60,000 residuals above 0.05 (NLL, β = 0.5, MSE)",
-        "a picture",
-        confirmed_if(nll > 2 * max(half, mse)),
-        "The hump stands apart from the other residuals of NLL.",
-    )
-
-
-def _log_normal(evidence: Evidence) -> Claim:
-    counts = evidence.table("dynamics/fig6")
-    mse = counts[counts["method"] == "mse"]
-    middle = (mse["log10_lower"] + mse["log10_upper"]) / 2
-    weight = mse["count"] / mse["count"].sum()
-    mean = (weight * middle).sum()
-    std = float(np.sqrt((weight * (middle - mean) ** 2).sum()))
-    skew = float((weight * ((middle - mean) / std) ** 3).sum())
-    excess = float((weight * ((middle - mean) / std) ** 4).sum()) - 3
-    return Claim(
-        "Figure 6",
-        "the residuals of MSE are roughly log-normal",
-        _scale(_SLIDE, seeds=1, of=1),
-        f"skewness {skew:.1f}, excess kurtosis {excess:.1f} of their logarithms",
-        "0 and 0 for a log-normal",
-        confirmed_if(abs(skew) < 1 and excess < 3),
-        "They have one hump, but with far longer tails than a log-normal.",
-    )
-
-
-def _interactions(evidence: Evidence) -> Claim:
-    points = evidence.table("dynamics/object-slide-ignored").set_index("method")
-    nll = points.loc["nll"]
-    share = nll["contacts_among_ignored"] / nll["ignored"]
-    missed = points["contacts_among_ignored"] / points["contacts"]
-    return Claim(
-        "Section 4.2",
-        "the points that NLL ignores are the interactions of agent and object",
-        _scale(_SLIDE, seeds=1, of=1),
-        f"{number(100 * share)}% of {nll['ignored']:.0f} ignored points are contacts, "
-        f"{number(100 * nll['contacts'] / nll['points'], 2)}% of all points",
-        "no numbers",
-        confirmed_if(share > 0.5),
-        f"NLL ignores {number(100 * missed['nll'], 2)}% of all contacts, β = 0.5 "
-        f"{number(100 * missed['beta-nll:0.5'], 2)}%, by the simulator, point by "
-        "point.",
-    )
-
-
-def _configurations(evidence: Evidence) -> list[Claim]:
-    runs = evidence.table("dynamics/fig9")
-    found = []
-    for dataset in DATASETS:
-        here = runs[runs["dataset"] == dataset].assign(
-            beta=lambda t: t["beta"].fillna(-1)
-        )
-        errors = here.groupby(["method", "beta"])["validation_rmse"]
-        ratio = (errors.max() / errors.min()).to_dict()
-        nll, half, one = (ratio["beta-nll", beta] for beta in (0.0, 0.5, 1.0))
-        worst = max(ratio, key=lambda key: ratio[key])
-        n = int(errors.count().max())
-        is_most = worst == ("beta-nll", 0.0)
-        found.append(
-            Claim(
-                "Figure 9",
-                f"{_name(dataset)}: RMSE depends strongly on the configuration with "
-                "NLL, little with β-NLL",
-                f"{_RUN[dataset]} epochs, {n} configurations / {_EPOCHS[dataset]:,}, "
-                f"{len(GRID)}",
-                f"largest over smallest RMSE {listed([nll, half, one])} for β = 0, 0.5 "
-                f"and 1; {number(ratio['student-t', -1])} for Student-t",
-                "a picture",
-                confirmed_if(is_most and nll > 1.5 * max(half, one)),
-                "The tanh networks of NLL have several times the error."
-                if is_most
-                else "Student-t and moment matching depend more on it than NLL.",
-            )
-        )
-    return found
-
-
-def _weights(evidence: Evidence) -> Claim:
-    _, counts = evidence.longest("dynamics", "figS4")
-    nll = counts[counts["series"] == "nll"]
-    last = int(nll["update"].max())
-    ours = _quartiles(nll[nll["update"] == last])
-    oracle = _quartiles(counts[counts["series"] == "mse-oracle"])
-    epochs = round(last / _FETCH_EPOCH)
-    return Claim(
-        "Figure S4",
-        "the sampling probabilities of NLL lie far to the left of the MSE oracle",
-        f"{epochs} epochs, 1 seed / {_EPOCHS[FETCH]}, 1",
-        f"median 10^{ours[1]:.1f} against 10^{oracle[1]:.1f}; lower quartile "
-        f"10^{ours[0]:.1f} against 10^{oracle[0]:.1f}".replace("-", "−"),
-        "a picture",
-        confirmed_if(
-            ours[1] < oracle[1] - 1,
-            "contradicted" if epochs >= _EPOCHS[FETCH] else "not confirmed",
-        ),
-        f"{_SUBSTITUTE}"
-        + (
-            ", and here NLL does not lie to the left of the oracle."
-            if ours[1] >= oracle[1] - 1
-            else "."
-        ),
-    )
-
-
-def _quartiles(counts: Table) -> tuple[float, float]:
-    """Return the lower quartile and the median of decades of a histogram."""
-    share = (counts["count"].cumsum() / counts["count"].sum()).to_numpy()
-    middle = ((counts["log10_lower"] + counts["log10_upper"]) / 2).to_numpy()
-    low, median = (float(middle[np.searchsorted(share, q)]) for q in (0.25, 0.5))
-    return low, median
-
-
-def _grid() -> Claim:
-    return Claim(
-        "Table S6",
-        "the grid of 96 configurations",
-        f"{len(GRID)} / {len(GRID)}",
-        "the same grid",
-        "the grid",
-        "confirmed",
-        "It is what `--preset paper` searches; shorter presets search a part.",
-    )
-
-
-def _best(evidence: Evidence) -> Claim:
-    best = evidence.table("dynamics/tableS7").dropna(subset="paper_n_layers")
-    names = ("learning_rate", "n_layers", "n_units", "activation")
-    same = np.logical_and.reduce([best[n] == best[f"paper_{n}"] for n in names])
-    return Claim(
-        "Table S7",
-        "the best configuration of each method",
-        f"4 or 5 configurations / {len(GRID)}",
-        f"{same.sum()} of {len(best)} are the paper's",
-        "the table",
-        "cannot be judged here",
-        "Four or five configurations are no search of the grid.",
     )

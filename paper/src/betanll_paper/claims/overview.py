@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from betanll_paper.claims import dynamics, images, sine, text, uci
+from betanll_paper.claims import dynamics, dynamics_figures, images, sine, text, uci
 from betanll_paper.claims.claim import VERDICTS, Claim, Evidence, Verdict
 
 _SECTIONS = {
     "The pitfall on the sine": sine.claims,
     "UCI sets": uci.claims,
     "Dynamics models": dynamics.claims,
+    "Dynamics models, figures and searches": dynamics_figures.claims,
     "Autoencoders and depth": images.claims,
     "Sentences and formulas": text.claims,
 }
