@@ -5,6 +5,7 @@ from betanll_paper.comparison.cells import (
     Cell,
     compare_with_paper,
     count_agreement,
+    untrained,
     with_ties,
 )
 from betanll_paper.comparison.ties import ks_marks
@@ -15,5 +16,6 @@ __all__ = [
     "compare_with_paper",
     "count_agreement",
     "ks_marks",
+    "untrained",
     "with_ties",
 ]

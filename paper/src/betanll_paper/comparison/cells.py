@@ -13,7 +13,9 @@ import numpy as np
 from betanll_paper.comparison.ties import ks_marks
 from betanll_paper.published.methods import Mark, Method, Metric, PaperCell
 
-Verdict = Literal["agrees", "better", "worse", "not judged", "not run", "not in paper"]
+Verdict = Literal[
+    "agrees", "better", "worse", "not judged", "not run", "not in paper", "too short"
+]
 #: Dataset and method of a result.
 Key: TypeAlias = tuple[str, Method]
 Row: TypeAlias = Mapping[str, Any]
@@ -35,6 +37,8 @@ class Cell:
     paper : PaperCell or None
         None for a method that the paper does not have.
     mark : {"best", "tied", ""}
+    is_trained : bool
+        False for runs so short that their numbers have no meaning.
     """
 
     metric: Metric
@@ -43,6 +47,7 @@ class Cell:
     values: tuple[float, ...]
     paper: PaperCell | None
     mark: Mark = ""
+    is_trained: bool = True
 
     @property
     def n_repeats(self) -> int:
@@ -86,6 +91,8 @@ class Cell:
             return "not run"
         if self.paper is None:
             return "not in paper"
+        if not self.is_trained:
+            return "too short"
         if not math.isfinite(self.mean):
             return "worse"
         if self.n_repeats < 2:
@@ -206,6 +213,11 @@ def compare_with_paper(
                 numbers = tuple(math.nan if x is None else float(x) for x in values)
                 cells.append(Cell(metric, *key, numbers, in_paper.get(key)))
     return cells
+
+
+def untrained(cells: Iterable[Cell]) -> list[Cell]:
+    """Return cells as those of runs that are too short to be judged."""
+    return [replace(cell, is_trained=False) for cell in cells]
 
 
 def with_ties(cells: Sequence[Cell]) -> list[Cell]:

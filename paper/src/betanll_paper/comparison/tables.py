@@ -22,6 +22,7 @@ VERDICTS: dict[Verdict, str] = {
     "not judged": "– one seed",
     "not run": "– not run",
     "not in paper": "– not in the paper",
+    "too short": "– too short to judge",
 }
 #: From here on the size matters and not the digits.
 _HUGE = 1e4
