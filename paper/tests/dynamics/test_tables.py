@@ -19,5 +19,6 @@ def test_only_runs_with_a_meaning_are_judged(preset, present, absent):
         for seed in (0, 1)
     ]
     page = table_files("table2", rows, preset)["table2.md"].decode()
+    assert "simulated anew" in page
     assert present in page
     assert absent not in page

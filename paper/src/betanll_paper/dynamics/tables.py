@@ -45,6 +45,10 @@ from betanll_paper.published.dynamics import (
 from betanll_paper.published.methods import METHODS, Metric
 
 TABLES = ("table2", "tableS7")
+SIMULATED = (
+    "The paper's recordings of ObjectSlide were never published. These are simulated "
+    "anew, after the authors' environment."
+)
 SUBSTITUTE = (
     "The paper's recordings of Fetch-PickAndPlace were never published. These are of a "
     "scripted controller with noise, so that the numbers cannot be compared, only how "
@@ -197,4 +201,5 @@ def _warnings(datasets: Sequence[str], preset: str, rows: _Lines) -> list[str]:
     grids = (configurations(preset, name, m) for name in datasets for m in METHODS)
     longest = max(grids, key=len, default=())
     done, paper = run_and_paper(preset, rows, datasets, longest)
-    return [*done.warnings(paper), *([SUBSTITUTE] if FETCH in datasets else [])]
+    origins = {OBJECT_SLIDE: SIMULATED, FETCH: SUBSTITUTE}
+    return [*done.warnings(paper), *(origins[name] for name in datasets)]
