@@ -13,8 +13,7 @@ from betanll_paper.published.uci import (
     paper_cells,
     paper_ties,
 )
-from betanll_paper.uci.tables import compare_uci
-from betanll_paper.uci.tables import count_ties
+from betanll_paper.uci.tables import compare_uci, count_ties
 
 # The paper's numbers
 

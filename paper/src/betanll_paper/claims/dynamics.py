@@ -20,11 +20,13 @@ from betanll_paper.claims.claim import (
     scores,
 )
 from betanll_paper.dynamics.protocol import PRESETS
-from betanll_paper.published.dynamics import DATASETS, FETCH, N_SEEDS
+from betanll_paper.published.dynamics import DATASETS, FETCH, N_SEEDS, NAMES
 
 SLIDE = DATASETS[0]
-EPOCHS = PRESETS["paper"].epochs
-RUN = PRESETS["laptop"].epochs
+EPOCHS, RUN = (
+    {name: PRESETS[preset].length_of(NAMES[name]) for name in DATASETS}
+    for preset in ("paper", "laptop")
+)
 _BETAS = (0.0, 0.25, 0.5, 0.75, 1.0)
 SUBSTITUTE = "Our recordings of Fetch are a substitute"
 

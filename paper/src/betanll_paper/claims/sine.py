@@ -21,6 +21,9 @@ from betanll_paper.sine.grid import PRESETS as GRID_PRESETS
 from betanll_paper.sine.training import PRESETS
 
 _PAPER = PRESETS["paper"]
+_UPDATES = _PAPER.length_of("NLL")
+_GRID = GRID_PRESETS["paper"]
+_GRID_UPDATES = _GRID.length_of("")
 #: A mean is learnt from here on: the noise is 0.01, predicting zero has 0.28.
 _LEARNT = 0.05
 #: Errors of a region that the mean does not fit.
@@ -46,7 +49,7 @@ def claims(evidence: Evidence) -> list[Claim]:
 def _scale(runs: Table) -> str:
     seeds = counted(runs["seed"].nunique(), "seed")
     ours = f"{runs['updates'].max():,} updates, {seeds}"
-    return f"{ours} / {_PAPER.nll_updates:,}, {_PAPER.n_seeds}"
+    return f"{ours} / {_UPDATES:,}, {_PAPER.repeats}"
 
 
 def _truth(x: Table) -> Table:
@@ -140,7 +143,7 @@ def _flat_features(evidence: Evidence) -> Claim:
     return Claim(
         "Figure 4",
         "the Jacobian variance of the features is flat where the fit fails",
-        f"{variance.index.max():,} updates, 1 seed / {_PAPER.nll_updates:,}, 1",
+        f"{variance.index.max():,} updates, 1 seed / {_UPDATES:,}, 1",
         f"{number(ratio, 2)} times as large where it fits, after {near:,} updates",
         "no numbers; the radius is not stated",
         confirmed_if(ratio > 3),
@@ -155,7 +158,7 @@ def _small_probability(evidence: Evidence) -> Claim:
     return Claim(
         "Figure 5",
         "the sampling probability of the region that is not fitted falls to about 1e-5",
-        f"{last:,} updates, 1 seed / {_PAPER.nll_updates:,}, 1",
+        f"{last:,} updates, 1 seed / {_UPDATES:,}, 1",
         f"{number(smallest, 2)} (uniform: 1e-3)",
         "1e-5",
         confirmed_if(smallest < 2e-5),
@@ -164,7 +167,6 @@ def _small_probability(evidence: Evidence) -> Claim:
 
 
 def _grid(evidence: Evidence) -> list[Claim]:
-    paper = GRID_PRESETS["paper"]
     found = []
     for name, metric, bound, word in (
         ("fig7", "rmse", _LEARNT, "RMSE below 0.05"),
@@ -184,7 +186,7 @@ def _grid(evidence: Evidence) -> list[Claim]:
                 "NLL fails with most networks and learning rates, β = 0.5 and 1 "
                 f"succeed with most ({metric.upper()})",
                 f"{cells['updates'].max():,} updates, {len(cells)} cells, {trials}"
-                f" / {paper.updates:,}, {3 * n_all}, {paper.n_trials}",
+                f" / {_GRID_UPDATES:,}, {3 * n_all}, {_GRID.repeats}",
                 f"{word}: "
                 + "; ".join(f"β = {beta:g} {text}" for beta, text in counts.items()),
                 "no numbers",
@@ -240,7 +242,7 @@ def _other_seeds(evidence: Evidence) -> Claim:
     return Claim(
         "Figure S1",
         "other seeds fail in the same way",
-        f"{updates:,} updates, {len(errors)} seeds / {_PAPER.nll_updates:,}, 3",
+        f"{updates:,} updates, {len(errors)} seeds / {_UPDATES:,}, 3",
         f"RMSE to the noiseless curve {listed(errors.tolist())}",
         "no numbers",
         confirmed_if(errors.min() > _LEARNT),
@@ -249,17 +251,16 @@ def _other_seeds(evidence: Evidence) -> Claim:
 
 
 def _optimisers(evidence: Evidence) -> Claim:
-    paper = GRID_PRESETS["paper"]
     cells = evidence.table("pitfall/figS2")
     best, updates = float(cells["rmse"].min()), int(cells["updates"].max())
-    is_long = updates >= paper.updates
+    is_long = updates >= _GRID_UPDATES
     verdict = confirmed_if(best > 0.1, "contradicted" if is_long else "not confirmed")
     trials = between(cells["n_trials"].tolist())
     return Claim(
         "Figure S2",
         "no optimiser gets NLL below an RMSE of 0.1",
         f"{updates:,} updates, {len(cells)} settings, {trials} trial / "
-        f"{paper.updates:,}, unknown, {paper.n_trials}",
+        f"{_GRID_UPDATES:,}, unknown, {_GRID.repeats}",
         f"best {number(best)}",
         "above 0.1",
         verdict if is_long or best <= 0.1 else "cannot be judged here",
