@@ -58,9 +58,6 @@ def test_ten_rows_are_enough(frame, save, tmp_path, training_data):
 
 
 def test_columns_without_content(frame, refused_fit):
-    frame["a"] = np.nan
-    line = refused_fit(frame)
-    assert line == "data.csv: column 'a' has no values: leave it out with --drop a"
     frame["a"], frame["y"] = 1.0, 2.5
     line = refused_fit(frame)
     assert line == "data.csv: target 'y' is always 2.5: there is nothing to predict"
@@ -68,19 +65,10 @@ def test_columns_without_content(frame, refused_fit):
     assert refused_fit(frame) == "data.csv: target 'y' has no values"
 
 
-def test_column_with_values_in_held_out_rows_alone(frame, refused_fit):
-    from betanll.tables._training import split_rows
-
-    train, _ = split_rows(40, 0.2, 0)
-    frame.loc[train, "a"] = np.nan
-    line = refused_fit(frame)
-    assert line.startswith("data.csv, 32 training rows: column 'a' has no values")
-
-
 def test_wrong_cells_are_found(frame, refused_fit):
     frame["a"] = frame["a"].astype(object)
     frame.loc[12, "a"] = "twelve"
-    line = refused_fit(frame)
+    line = refused_fit(frame, "--as", "a=number")
     assert line == "data.csv: column 'a', row 13: 'twelve' is not a number"
     frame.loc[12, "a"] = "-inf"
     line = refused_fit(frame)
@@ -92,11 +80,11 @@ def test_wrong_cells_are_found(frame, refused_fit):
     assert "column 'y', row 1: 'text 0' is not a number" in refused_fit(frame)
 
 
-def test_free_text_and_dates(frame, refused_fit):
-    frame["c"] = [f"2024-01-{i % 28 + 1:02d} {i}" for i in range(40)]
-    frame = frame.loc[np.repeat(frame.index, 2)].reset_index(drop=True)
-    frame["c"] = frame["c"] + frame.index.astype(str)
-    assert "leave it out with --drop c or hand it on" in refused_fit(frame)
+def test_text_that_is_no_category(frame, refused_fit):
+    texts = frame[["y"]].assign(c=[f"text {i}" for i in range(40)])
+    texts = texts.loc[np.repeat(texts.index, 2)].reset_index(drop=True)
+    texts["c"] += texts.index.astype(str)
+    assert refused_fit(texts) == "data.csv: none of the columns 'c' can be used"
 
 
 def test_names_of_columns(frame, refused_fit):
@@ -114,7 +102,7 @@ def test_names_of_columns(frame, refused_fit):
     line = refused_fit(frame, "--target", "y")
     assert line == "data.csv: column 'y' is given twice as target"
     everything = [word for name in ("id", "a", "b", "c") for word in ("--drop", name)]
-    assert "no feature is left" in refused_fit(frame, *everything)
+    assert "no input is left" in refused_fit(frame, *everything)
 
 
 def test_files_that_are_no_tables(frame, save, refused_fit, tmp_path):
@@ -309,12 +297,12 @@ def test_valid_checksums_do_not_make_a_model(model, refused_model, tmp_path):
         assert "is damaged" in refuse({"table": odd})
     for odd in (None, [3], [{}], ["y", "y"]):
         assert "is damaged" in refuse({"table": {**table, "targets": odd}})
-        assert "is damaged" in refuse({"table": {**table, "features": odd}})
+        assert "is damaged" in refuse({"columns": odd})
     two = {**table, "targets": ["y", "z"]}
-    assert "3 inputs and 2 targets, the regressor 3 and 1" in refuse({"table": two})
-    fewer = {**table, "features": table["features"][:2]}
-    assert "2 inputs and 1 targets" in refuse({"table": fewer})
-    assert "as a matrix" in refuse({"y_is_vector": True})
+    assert "the schema has 2 targets, the regressor 1" in refuse({"table": two})
+    fewer = configuration["columns"][:2]
+    assert "2 encoded columns for 3 inputs" in refuse({"columns": fewer})
+    assert "and a matrix of targets" in refuse({"y_is_vector": True})
     for key in ("kind", "parameters", "net", "objective", "n_members", "n_outputs"):
         for odd in (None, "os.system", -1, [], {}):
             assert "is damaged" in refuse({key: odd})
@@ -374,7 +362,8 @@ def test_ctrl_c_during_a_fit(fitted, frame, save, tmp_path, contents):
     path = save(frame.sample(20_000, replace=True, random_state=0))
     options = ["--target", "y", "--drop", "id", "--hidden", "512,512", "--out", out]
     with started("fit", path, *options) as process:
-        assert "training on 16000 rows" in process.stdout.readline()
+        lines = iter(process.stdout.readline, "")
+        assert any("training on 16000 rows" in line for line in lines)
         time.sleep(4)  # compiling or training: either must give way
         interrupted(process)
     assert contents(out) == contents(fitted)

@@ -32,7 +32,7 @@ def test_columns_and_numbers(fitted, data, frame, predicted):
     assert list(table["id"]) == list(frame["id"])
     assert table["id"][7] == "007"
     model = HeteroscedasticRegressor.load(fitted / "model")
-    X = frame[["a", "b", "c"]].to_numpy()
+    X = frame[["a", "b", "c"]]
     mean, std = model.predict(X, return_std=True)
     expected = np.column_stack([mean, std, *model.predict_interval(X, 0.9).T[0]])
     np.testing.assert_allclose(table.iloc[:, 1:], expected, rtol=1e-6)

@@ -118,6 +118,7 @@ def untrained():
         model.targets_ = Standardizer(
             rng.normal(size=n_outputs), rng.uniform(0.5, 2, n_outputs)
         )
+        model.encoder_ = None
         model.n_features_in_, model.n_outputs_ = n_inputs, n_outputs
         model._y_is_vector = is_vector
         if feature_names is not None:

@@ -41,8 +41,10 @@ def folder(untrained, tmp_path):
     """The folder of a saved model."""
     schema = TableSchema.infer(FRAME, targets=["y"])
     path = tmp_path / "model"
-    n_inputs = len(schema.encoded_names)
-    TableModel(schema, untrained(n_inputs=n_inputs, n_members=2, n_scores=9)).save(path)
+    n_inputs = len(schema.encoder.encoded_names)
+    regressor = untrained(n_inputs=n_inputs, n_members=2, n_scores=9)
+    regressor.encoder_ = schema.encoder
+    TableModel(schema, regressor).save(path)
     return path
 
 

@@ -37,6 +37,7 @@ PARAMETERS = {
     "n_members": "auto",
     "refit": "auto",
     "calibration": "auto",
+    "columns": None,
     "network": None,
     "optimizer": None,
     "random_state": None,

@@ -71,8 +71,13 @@ def test_a_loaded_model_has_no_report(model, tmp_path):
 
 def test_notes_are_kept(frame):
     table = TrainingTable.read(frame.assign(id=range(80), one=1), "price")
-    assert [note for note in table.notes if "'one' is constant" in note]
-    assert [note for note in table.notes if "'id' counts the rows" in note]
+    assert "column 'one' has one value and says nothing." in table.column_notes
+    assert [n for n in table.column_notes if "'id' counts the rows" in n]
+    model = TableModel.fit(frame.assign(one=1), "price", **QUICK)
+    assert "column 'one' has one value and says nothing." in model.notes
+    assert [line.kind for line in model.columns] == [
+        *("number", "number", "category", "number")
+    ]
 
 
 @pytest.mark.parametrize("name", ["Unnamed: 0", "__index_level_0__"])
@@ -82,13 +87,13 @@ def test_the_index_of_an_earlier_table_is_named(frame, tmp_path, name):
     frame = frame.drop(columns="address").assign(**{name: shuffled**2})
     frame.to_csv(tmp_path / "data.csv", index=False)
     for data in (frame, tmp_path / "data.csv"):
-        (note,) = TrainingTable.read(data, "price").notes
+        (note,) = TrainingTable.read(data, "price").column_notes
         assert note == (
-            f"column {name!r}, called as pandas calls an index without a name, is used "
-            "as an input; if it is only a row number, leave it out with "
+            f"column {name!r} is called as pandas calls an index and is used as an "
+            "input; if it is only a row number, leave it out with "
             f"--drop {shlex.quote(name)}."
         )
-        assert not TrainingTable.read(data, "price", drop=[name]).notes
+        assert not TrainingTable.read(data, "price", drop=[name]).column_notes
 
 
 @pytest.mark.parametrize(

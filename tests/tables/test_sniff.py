@@ -21,4 +21,4 @@ def test_commas_of_thousands_and_of_decimals(tmp_path, cells, numbers):
     path.write_text("a;y\n" + "".join(f"{cell};1\n" for cell in cells))
     frame = open_table(path).read()
     schema = TableSchema.infer(frame, targets=["y"])
-    assert schema.encode(frame)[:, 0].tolist() == numbers
+    assert schema.encoder.encode(frame)[:, 0].tolist() == numbers

@@ -55,6 +55,7 @@ def command(
     data: Path,
     targets: tuple[str, ...],
     drop: tuple[str, ...],
+    kinds: tuple[tuple[str, str], ...],
     ids: tuple[str, ...],
     delimiter: str | None,
     header: bool | None,
@@ -83,7 +84,7 @@ def command(
         if out.suffix != ".csv":
             raise click.UsageError(f"--out must end in .csv, got {out}")
         check_file(out, data)
-    table = read_training_table(data, delimiter, header, targets, drop, ids)
+    table = read_training_table(data, delimiter, header, targets, drop, ids, kinds)
     n_rows, names = len(table.frame), table.schema.targets
     if folds > n_rows // 2:
         raise click.UsageError(
@@ -100,12 +101,13 @@ def command(
             hidden_layer_sizes=hidden,
             max_updates=max_updates,
             n_members=members,
+            columns={c.name: c for c in table.schema.encoder.columns},
             random_state=seed,
         )
     click.echo(f"{data.name}: {n_rows} rows, {len(models)} objectives, {folds} folds.")
     comparison = compare(
         models,
-        table.schema.encode(table.frame),
+        table.inputs,
         table.targets,
         n_folds=folds,
         random_state=seed,

@@ -56,6 +56,7 @@ def command(
     data: Path,
     targets: tuple[str, ...],
     drop: tuple[str, ...],
+    kinds: tuple[tuple[str, str], ...],
     ids: tuple[str, ...],
     delimiter: str | None,
     header: bool | None,
@@ -84,7 +85,7 @@ def command(
     # Notes on the table must not get between the numbers for machines.
     notes = sys.stderr if as_json else sys.stdout
     with contextlib.redirect_stdout(notes):
-        table = read_training_table(data, delimiter, header, targets, drop, ids)
+        table = read_training_table(data, delimiter, header, targets, drop, ids, kinds)
     schema = table.schema
     if len(table.frame) < MIN_ROWS:
         raise TableError(
@@ -96,9 +97,9 @@ def command(
     )
     diagnosis = diagnose(
         settings,
-        schema.encode(table.frame),
+        table.inputs,
         table.targets,
-        feature_names=schema.encoded_names,
+        columns={c.name: c for c in schema.encoder.columns},
         target_names=schema.targets,
         random_state=seed,
         n_jobs=jobs,

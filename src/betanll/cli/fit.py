@@ -18,7 +18,13 @@ from betanll.cli.options import (
     table_options,
     training_options,
 )
-from betanll.cli.output import check_file, command_line, naming, print_assessment
+from betanll.cli.output import (
+    check_file,
+    command_line,
+    naming,
+    print_assessment,
+    print_columns,
+)
 
 
 @click.command()
@@ -67,6 +73,7 @@ def command(
     data: Path,
     targets: tuple[str, ...],
     drop: tuple[str, ...],
+    kinds: tuple[tuple[str, str], ...],
     ids: tuple[str, ...],
     delimiter: str | None,
     header: bool | None,
@@ -104,13 +111,11 @@ def command(
     check_file(out / "report.html")
     model_path = out / MODEL_FOLDER
     is_replaced = check_replaceable(model_path)
-    table = read_training_table(data, delimiter, header, targets, drop, ids)
+    table = read_training_table(data, delimiter, header, targets, drop, ids, kinds)
     split = table.split(test_fraction, random_state=seed)
-    n_inputs, n_train, n_test = *split.train[0].shape[::-1], len(split.test[0])
-    click.echo(
-        f"{data.name}: training on {n_train} rows with {n_inputs} inputs, {n_test} "
-        "rows held out."
-    )
+    print_columns(table.columns)
+    n_train, n_test = len(split.train[1]), len(split.test[1])
+    click.echo(f"{data.name}: training on {n_train} rows, {n_test} rows held out.")
     regressor = HeteroscedasticRegressor(
         preset=preset,
         objective=objective,

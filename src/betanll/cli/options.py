@@ -197,6 +197,14 @@ jobs_option = click.option(
 )
 
 
+def column_kind(text: str) -> tuple[str, str]:
+    """Read a column and how to read it."""
+    name, equals, kind = text.rpartition("=")
+    if not equals or not name:
+        raise click.BadParameter(f"{text!r} is not like zip=category.")
+    return name, kind
+
+
 def table_options(command: Command) -> Command:
     """Add what says which columns of which file are meant."""
     for decorate in reversed(
@@ -215,6 +223,15 @@ def table_options(command: Command) -> Command:
                 multiple=True,
                 metavar="COLUMN",
                 help="Column to leave out; may be repeated.",
+            ),
+            click.option(
+                "--as",
+                "kinds",
+                multiple=True,
+                type=column_kind,
+                metavar="COLUMN=KIND",
+                help="How to read a column: number, category, date, date:%d/%m/%Y, "
+                "boolean or ignored; may be repeated.",
             ),
             click.option(
                 "--id",
@@ -281,13 +298,20 @@ def read_training_table(
     targets: Sequence[str],
     drop: Sequence[str],
     ids: Sequence[str],
+    kinds: Sequence[tuple[str, str]],
 ) -> TrainingTable:
     """Read a table to train on, and print what was noticed about its columns."""
     from betanll.tables import TrainingTable
 
     table = TrainingTable.read(
-        data, targets, drop=drop, ids=ids, delimiter=delimiter, header=header
+        data,
+        targets,
+        drop=drop,
+        ids=ids,
+        kinds=dict(kinds),
+        delimiter=delimiter,
+        header=header,
     )
-    for note in table.notes:
+    for note in (*table.notes, *table.column_notes):
         say_note(note)
     return table

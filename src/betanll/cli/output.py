@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 import click
 
 from betanll.files import check_writable
+from betanll.sentences import shortened
 
 if TYPE_CHECKING:
+    from betanll.columns import ColumnSummary
     from betanll.evaluation import TargetAssessment
     from betanll.metrics import Scores
     from betanll.reports import Finding
@@ -56,6 +58,19 @@ def naming(path: Path) -> Iterator[None]:
         if error.strerror is None:  # it has a sentence of its own
             raise
         raise OSError(f"{path} cannot be written: {error.strerror}") from None
+
+
+def print_columns(columns: Sequence[ColumnSummary]) -> None:
+    """Print how each column was read."""
+    width = min(32, max(len(name) for name in ("column", *(c.name for c in columns))))
+    click.echo(f"{'column':{width}}  {'read as':9} {'missing':>7}  content")
+    for line in columns:
+        missing = f"{line.missing:.1%}" if line.missing else ""
+        click.echo(
+            shortened(
+                f"{line.name:{width}}  {line.kind:9} {missing:>7}  {line.content}"
+            )
+        )
 
 
 def print_assessment(

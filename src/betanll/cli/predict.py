@@ -103,7 +103,7 @@ def command(
                 predictions = table_model.predict(chunk, coverage=coverage)
             except TableError as error:
                 raise TableError(f"{data}: {error}") from None
-            surprises += schema.surprises(chunk)
+            surprises += schema.encoder.surprises(chunk)
             for name, form in formats.items():
                 # Faster than the float_format of pandas.
                 texts = [form % number for number in predictions[name].tolist()]
@@ -114,7 +114,7 @@ def command(
             progress.update(len(chunk))
         if n_rows == 0:
             raise TableError(f"{data}: the file has no rows")
-    for note in schema.notes(surprises):
+    for note in schema.encoder.surprise_notes(surprises):
         say_note(note)
     click.echo(f"{n_rows} rows: {out}")
 
@@ -124,7 +124,7 @@ def _check_columns(table: TableFile, schema: TableSchema) -> None:
     from betanll.sentences import listed
     from betanll.tables import TableError
 
-    needed = (*(column.name for column in schema.features), *schema.ids)
+    needed = (*(column.name for column in schema.encoder.used), *schema.ids)
     missing = [name for name in needed if name not in table.columns]
     if missing:
         noun = "column" if len(missing) == 1 else "columns"

@@ -1,20 +1,28 @@
-"""What users give to ``fit``, checked."""
+"""What users give to ``fit`` and ``predict``, checked."""
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
+import pandas as pd
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import (
     _check_sample_weight,
+    check_array,
     check_consistent_length,
     validate_data,
 )
 
+from betanll.columns import as_pandas, fit_columns, is_frame, named_columns, take_rows
 from betanll.model_selection import TrainingData
+from betanll.preprocessing import Standardizer
+from betanll.typing import Array
 
 if TYPE_CHECKING:
+    from betanll.estimators._predictions import Predictions
     from betanll.estimators._regressor import HeteroscedasticRegressor
 
 #: Training and validation need so many rows together.
@@ -24,23 +32,23 @@ _MIN_WEIGHT = 1e-30
 
 
 def checked_data(
-    estimator: HeteroscedasticRegressor, X: Any, y: Any, sample_weight: Any
+    estimator: HeteroscedasticRegressor,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    random: np.random.RandomState,
 ) -> TrainingData:
     """Return the rows that can be used; the estimator notes what they look like."""
-    X, y = validate_data(
-        estimator,
-        X,
+    given = _checked_table(estimator, X, reset=True)
+    y = check_array(
         y,
-        validate_separately=(
-            {"dtype": [np.float64, np.float32]},
-            {
-                "dtype": np.float64,
-                "ensure_2d": False,
-                "ensure_all_finite": "allow-nan",
-            },
-        ),
+        dtype=np.float64,
+        ensure_2d=False,
+        ensure_all_finite="allow-nan",
+        input_name="y",
+        estimator=estimator,
     )
-    check_consistent_length(X, y)
+    check_consistent_length(given, y)
     estimator._y_is_vector = y.ndim == 1
     if estimator._y_is_vector:
         assert_all_finite(y, input_name="y")
@@ -49,20 +57,77 @@ def checked_data(
     weights = None
     if sample_weight is not None:
         weights = _check_sample_weight(
-            sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            sample_weight, y, dtype=np.float64, ensure_non_negative=True
         )[:, None]
         # Only their ratios matter, and sums of large ones could overflow.
         weights = weights / max(weights.max(), np.finfo(np.float64).tiny)
         is_used &= weights[:, 0] > _MIN_WEIGHT
-    data = TrainingData(X, targets, weights)
     if not is_used.all():
-        data = data[np.flatnonzero(is_used)]
-    if len(data) < MIN_ROWS:
+        rows = np.flatnonzero(is_used)
+        given = take_rows(given, rows)
+        targets = targets[rows]
+        weights = None if weights is None else weights[rows]
+    if len(targets) < MIN_ROWS:
         raise ValueError(
             f"at least {MIN_ROWS} rows with a target and a positive weight are "
-            f"needed, got n_samples = {len(data)}"
+            f"needed, got n_samples = {len(targets)}"
         )
-    empty = np.flatnonzero(np.isnan(data.targets).all(axis=0))
+    empty = np.flatnonzero(np.isnan(targets).all(axis=0))
     if empty.size:
         raise ValueError(f"target {empty[0]} of y has no values that are used")
-    return data
+    estimator.encoder_, inputs = fit_columns(
+        given, targets, weights, kinds=estimator.columns, random_state=random
+    )
+    return TrainingData(inputs, targets, weights)
+
+
+def checked_inputs(estimator: Predictions, X: Any) -> npt.NDArray[np.floating]:
+    """Return the matrix that the input map of a fitted estimator takes."""
+    given = _checked_table(estimator, X, reset=False)
+    if estimator.encoder_ is not None:
+        names = [column.name for column in estimator.encoder_.columns]
+        return estimator.encoder_.encode(named_columns(given, names))
+    assert not isinstance(given, pd.DataFrame)
+    is_missing = np.isnan(given)
+    if is_missing.any():
+        warnings.warn(
+            f"X has {is_missing.sum()} missing cells, but the training data had none: "
+            "the middle of the training data stands for them",
+            UserWarning,
+            stacklevel=4,
+        )
+        given = np.where(is_missing, _middle(estimator), given)
+    return given
+
+
+def _checked_table(
+    estimator: Any, X: Any, *, reset: bool
+) -> pd.DataFrame | npt.NDArray[np.floating]:
+    """Return a table whose columns need a look, else a matrix of numbers."""
+    if is_frame(X):
+        validate_data(estimator, X, skip_check_array=True, reset=reset)
+        frame = as_pandas(X)
+        if not len(frame):
+            raise ValueError(
+                f"Found array with 0 sample(s) (shape={frame.shape}) while a minimum "
+                "of 1 is required."
+            )
+        return frame
+    matrix: npt.NDArray[np.floating] = validate_data(
+        estimator,
+        X,
+        dtype=[np.float64, np.float32],
+        ensure_all_finite="allow-nan",
+        reset=reset,
+    )
+    return matrix
+
+
+def _middle(estimator: Predictions) -> Array:
+    """Return the middle of each input column in the training data."""
+    inputs = estimator.inputs_
+    if isinstance(inputs, Standardizer):
+        return inputs.mean
+    n_knots = np.sum(np.isfinite(inputs.knots), axis=0)
+    middle: Array = inputs.knots[n_knots // 2, np.arange(len(n_knots))]
+    return middle

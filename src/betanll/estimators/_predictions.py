@@ -7,11 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from betanll import metrics
+from betanll.columns import ColumnEncoder
 from betanll.distributions import Distribution, Mixture
 from betanll.estimators._calibration import conformal_factors, with_spread, with_tails
+from betanll.estimators._data import checked_inputs
 from betanll.networks import Network
 from betanll.objectives import Objective
 from betanll.preprocessing import QuantilePositions, Standardizer
@@ -34,6 +36,7 @@ class Predictions:
     net_: Network
     objective_: Objective
     members_: list[Any]
+    encoder_: ColumnEncoder | None
     inputs_: Standardizer | QuantilePositions
     targets_: Standardizer
     spread_: Array
@@ -48,7 +51,7 @@ class Predictions:
 
         Parameters
         ----------
-        X : array of shape (n, n_features)
+        X : array of shape (n, n_features) or data frame
         return_std : bool, default=False
             Also return the standard deviation: noise and, for an ensemble, the
             disagreement of its members.
@@ -168,9 +171,17 @@ class Predictions:
             predictive, target[:, 0] if self._y_is_vector else target
         )
 
+    def encode(self, X: Any) -> npt.NDArray[np.floating]:
+        """Return inputs as the matrix of numbers that is standardised for the network.
+
+        Categories, dates and missing cells have become columns of numbers, named by
+        ``encoder_.encoded_names``. A matrix without missing cells stays as it is.
+        """
+        return self._checked_inputs(X)
+
     def _checked_inputs(self, X: Any) -> npt.NDArray[np.floating]:
         check_is_fitted(self)
-        return validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        return checked_inputs(self, X)
 
     def _checked_targets(self, y: Any, n: int) -> Array:
         y = check_array(

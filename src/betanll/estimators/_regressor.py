@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from betanll.columns import Column
 from betanll.estimators._calibration import (
     conformal_scores,
     residuals_of,
@@ -109,6 +110,10 @@ class HeteroscedasticRegressor(
         densities stay as they are. The first two use the validation parts if there is
         no refit; else, and for the third, a share of the rows as large as
         `validation_fraction` is set aside first.
+    columns : mapping or None, default=None
+        For data frames: how to read some columns, by name: ``"number"``, ``"boolean"``,
+        ``"category"``, ``"date"``, ``"date:%d/%m/%Y"`` or ``"ignored"``. The others are
+        read as their cells suggest.
     network : callable or None, default=None
         A custom network instead of the perceptron: a class or function that takes the
         number of inputs and returns a :class:`~betanll.networks.Network`. Inputs are
@@ -127,6 +132,8 @@ class HeteroscedasticRegressor(
     ----------
     n_features_in_ : int
         Number of input columns; ``feature_names_in_`` holds their names, if any.
+    encoder_ : ColumnEncoder or None
+        How columns of a data frame become numbers; None for arrays without NaN.
     n_outputs_ : int
         Number of targets.
     best_learning_rate_ : float or None
@@ -214,6 +221,7 @@ class HeteroscedasticRegressor(
         n_members: int | str = "auto",
         refit: bool | str = "auto",
         calibration: str | None = "auto",
+        columns: Mapping[str, str | Column] | None = None,
         network: Callable[[int], Network] | None = None,
         optimizer: Optimizer | None = None,
         random_state: int | np.random.RandomState | None = None,
@@ -236,6 +244,7 @@ class HeteroscedasticRegressor(
         self.n_members = n_members
         self.refit = refit
         self.calibration = calibration
+        self.columns = columns
         self.network = network
         self.optimizer = optimizer
         self.random_state = random_state
@@ -247,8 +256,9 @@ class HeteroscedasticRegressor(
 
         Parameters
         ----------
-        X : array of shape (n, n_features)
-            Finite numbers; a pandas or polars frame gives the features their names.
+        X : array of shape (n, n_features) or data frame
+            Numbers, NaN where missing; or a table of pandas, polars or pyarrow with
+            columns of numbers, texts, categories, booleans and dates.
         y : array of shape (n,) or (n, n_outputs)
             Targets. In the second form NaN marks a missing entry.
         sample_weight : array of shape (n,), optional
@@ -291,9 +301,9 @@ class HeteroscedasticRegressor(
         """
         check_parameters(self)
         model = copy.copy(self)
-        data = checked_data(model, X, y, sample_weight)
-        plan = plan_of(self, n_rows=len(data), n_inputs=data.inputs.shape[1])
         random = check_random_state(self.random_state)
+        data = checked_data(model, X, y, sample_weight, random)
+        plan = plan_of(self, n_rows=len(data), n_inputs=data.inputs.shape[1])
         order = random.permutation(len(data))
         held_out = data[order[:0]]
         if plan.holds_out_rows:
@@ -396,6 +406,7 @@ class HeteroscedasticRegressor(
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = False
+        tags.input_tags.allow_nan = True
         return tags
 
     def _keep(self, fitted: FittedModel) -> None:

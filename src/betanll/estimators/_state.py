@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from betanll import networks
+from betanll.columns import ColumnEncoder
 from betanll.estimators._model_folder import ModelError
 from betanll.estimators.stored import (
     Arrays,
@@ -45,12 +46,14 @@ def to_state(
 ) -> tuple[dict[str, Any], Arrays]:
     """Return configuration and arrays of a fitted estimator."""
     names = getattr(estimator, "feature_names_in_", None)
+    encoder = estimator.encoder_
     configuration = {
         "kind": type(estimator).__name__,
         "parameters": parameters_to_json(estimator.get_params(deep=False)),
         "net": networks.to_json(estimator.net_),
         "objective": to_json(estimator.objective_),
         "feature_names": None if names is None else [str(name) for name in names],
+        "columns": None if encoder is None else encoder.to_dict(),
         "y_is_vector": estimator._y_is_vector,
         "n_members": len(estimator.members_),
         "n_outputs": estimator.n_outputs_,
@@ -100,14 +103,22 @@ def _restore(
     estimator.net_ = networks.from_json(configuration["net"])
     estimator.objective_ = stored_objective(configuration["objective"])
     n_inputs, n_outputs = estimator.net_.n_inputs, int(configuration["n_outputs"])
-    estimator.n_features_in_ = n_inputs
+    columns = configuration["columns"]
+    estimator.encoder_ = None if columns is None else ColumnEncoder.from_dict(columns)
+    n_features = n_inputs
+    if estimator.encoder_ is not None:
+        n_features = len(estimator.encoder_.columns)
+        n_encoded = len(estimator.encoder_.encoded_names)
+        if n_encoded != n_inputs:
+            raise ModelError(f"{n_encoded} encoded columns for {n_inputs} inputs")
+    estimator.n_features_in_ = n_features
     estimator.n_outputs_ = n_outputs
     names = configuration["feature_names"]
     if names is not None:
         if not isinstance(names, list) or not all(isinstance(n, str) for n in names):
             raise ModelError(f"feature names must be strings, got {names!r}")
-        if len(names) != n_inputs:
-            raise ModelError(f"{len(names)} feature names for {n_inputs} inputs")
+        if len(names) != n_features:
+            raise ModelError(f"{len(names)} feature names for {n_features} columns")
         estimator.feature_names_in_ = np.array(names, object)
     estimator._y_is_vector = bool(configuration["y_is_vector"])
     if n_outputs < 1 or (estimator._y_is_vector and n_outputs > 1):

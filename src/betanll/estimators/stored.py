@@ -104,7 +104,7 @@ def parameters_to_json(parameters: dict[str, Any]) -> dict[str, Any]:
         parameters["random_state"] = None
     # Predictions do without them, and functions cannot be stored.
     parameters |= {
-        name: None for name in ("network", "optimizer") if name in parameters
+        name: None for name in ("columns", "network", "optimizer") if name in parameters
     }
     return {name: plain(value) for name, value in parameters.items()}
 

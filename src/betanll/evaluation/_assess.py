@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -80,8 +81,8 @@ class Assessment:
 
 def assess(
     model: HeteroscedasticRegressor,
-    train: tuple[Array, Array],
-    test: tuple[Array, Array],
+    train: tuple[Any, Array],
+    test: tuple[Any, Array],
     *,
     feature_names: Sequence[str] | None = None,
     target_names: Sequence[str] | None = None,
@@ -95,9 +96,9 @@ def assess(
     model : HeteroscedasticRegressor
         Is fitted; the twins with other objectives are clones of it.
     train, test : (X, y) with y of shape (n, d)
-        NaN in `y` marks missing entries.
+        NaN in `y` marks missing entries. X is an array or a data frame.
     feature_names : sequence of str, optional
-        Names of the columns of X, which may repeat; by default x0, x1, ...
+        Names of the columns of X; by default those of a data frame, or x0, x1, ...
     target_names : sequence of str, optional
         By default y0, y1, ...
     n_jobs : int, optional
@@ -106,7 +107,6 @@ def assess(
         Show a progress bar.
     """
     (X, y), (X_test, y_test) = train, test
-    features = _names(feature_names, X.shape[1], "x")
     names = _names(target_names, y.shape[1], "y")
     # If the model sets rows aside for calibration so do the twins, but they stay
     # uncalibrated: conformal scores leave distributions as they are.
@@ -121,16 +121,24 @@ def assess(
         n_jobs=n_jobs,
         progress=progress,
     )
+    matrix, matrix_test = (
+        model.encode(part).astype(np.float64, copy=False) for part in (X, X_test)
+    )
+    encoder = model.encoder_
+    if encoder is not None and feature_names is None:
+        features = list(encoder.sources)
+    else:
+        features = _names(feature_names, matrix.shape[1], "x")
     predictions = {MODEL: model.predict_dist(X_test)}
     if not isinstance(model.objective_, GaussianNLL):
         predictions[PLAIN_NLL] = twins["nll"].predict_dist(X_test)
-    predictions[RIDGE] = ridge_baseline(X, y, X_test)
+    predictions[RIDGE] = ridge_baseline(matrix, y, matrix_test)
     predictions[CONSTANT] = constant_baseline(y, len(y_test))
     mse_mean = twins["mse"].predict_dist(X_test).mean
     intervals = {level: model.predict_interval(X_test, level) for level in LEVELS}
     targets = []
     for i, name in enumerate(names):
-        revealing = revealing_columns(X, y[:, i], X_test, y_test[:, i])
+        revealing = revealing_columns(matrix, y[:, i], matrix_test, y_test[:, i])
         targets.append(
             _assess_target(
                 name,
@@ -196,7 +204,7 @@ def _names(given: Sequence[str] | None, n: int, letter: str) -> list[str]:
 
 
 def _sample_fractions(
-    model: HeteroscedasticRegressor, nll: HeteroscedasticRegressor, X: Array
+    model: HeteroscedasticRegressor, nll: HeteroscedasticRegressor, X: Any
 ) -> dict[str, float]:
     fractions = {}
     objective = model.objective_

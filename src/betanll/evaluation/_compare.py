@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 
+from betanll.columns import as_pandas, is_frame, take_rows
 from betanll.estimators import HeteroscedasticRegressor, fit_many
 from betanll.evaluation._baselines import constant_baseline
 from betanll.evaluation._ranks import differs, ranks_with_ties
@@ -86,7 +88,7 @@ class Comparison:
 
 def compare(
     models: Mapping[str, HeteroscedasticRegressor],
-    X: Array,
+    X: Any,
     y: Array,
     *,
     n_folds: int = 5,
@@ -100,7 +102,7 @@ def compare(
     ----------
     models : mapping of str to HeteroscedasticRegressor
         Not fitted themselves: each fold has a clone.
-    X : array of shape (n, n_features)
+    X : array of shape (n, n_features) or data frame
     y : array of shape (n, d)
         NaN marks missing entries.
     n_folds : int, default=5
@@ -111,9 +113,10 @@ def compare(
     progress : bool, default=False
         Show a progress bar.
     """
+    X = as_pandas(X) if is_frame(X) else X
     folds = list(KFold(n_folds, shuffle=True, random_state=random_state).split(X))
     jobs = [
-        (clone(model), X[train], y[train])
+        (clone(model), take_rows(X, train), y[train])
         for model in models.values()
         for train, _ in folds
     ]
@@ -124,12 +127,13 @@ def compare(
         is_inside = np.zeros(y.shape, bool)
         for _, test in folds:
             estimator = next(fitted)
-            predictive = estimator.predict_dist(X[test])
+            inputs = take_rows(X, test)
+            predictive = estimator.predict_dist(inputs)
             target = y[test]
             nll[name][test] = -predictive.log_prob(target)
             crps[name][test] = predictive.crps(target)
             square[name][test] = (predictive.mean - target) ** 2
-            lower, upper = np.moveaxis(estimator.predict_interval(X[test], 0.9), 1, 0)
+            lower, upper = np.moveaxis(estimator.predict_interval(inputs, 0.9), 1, 0)
             is_inside[test] = (lower <= target) & (target <= upper)
         coverage[name] = is_inside.sum(axis=0) / np.sum(~np.isnan(y), axis=0)
     constant = np.empty(y.shape)

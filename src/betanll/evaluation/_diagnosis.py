@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from betanll import metrics
+from betanll.columns import Column, as_pandas, fit_columns, is_frame
 from betanll.diagnostics import BetaTradeoff, beta_tradeoff
 from betanll.distributions import Distribution
 from betanll.estimators import HeteroscedasticRegressor
@@ -130,6 +131,7 @@ def diagnose(
     *,
     feature_names: Sequence[str] | None = None,
     target_names: Sequence[str] | None = None,
+    columns: Mapping[str, str | Column] | None = None,
     random_state: int = 0,
     n_jobs: int | None = None,
     progress: bool = False,
@@ -145,13 +147,15 @@ def diagnose(
         Whose network, learning rate (unless it is searched for), batch size and budget
         are put on trial; None stands for a network that learns wiggly functions fast.
         It is not changed, and need not be fitted.
-    X : array of shape (n, n_features)
+    X : array of shape (n, n_features) or data frame
     y : array of shape (n,) or (n, n_targets)
         NaN marks missing entries.
     feature_names : sequence of str, optional
-        By default the columns of a data frame, else x0, x1, ...
+        By default the encoded columns of a data frame, else x0, x1, ...
     target_names : sequence of str, optional
         By default the columns of a data frame, else y0, y1, ...
+    columns : mapping, optional
+        How to read columns of a data frame, as for the estimator.
     random_state : int, default=0
         Same number, same diagnosis.
     n_jobs : int, optional
@@ -175,15 +179,25 @@ def diagnose(
     >>> diagnose(small, X, y).pitfall
     False
     """
-    names = _names(X, feature_names, "x")
     target_names = _names(y, target_names, "y")
-    x = check_array(X, dtype=np.float64, ensure_min_samples=MIN_ROWS)
+    given: Any = as_pandas(X) if is_frame(X) else None
+    if given is None:
+        given = check_array(X, dtype=np.float64, ensure_all_finite="allow-nan")
+    if len(given) < MIN_ROWS:
+        raise ValueError(f"X has {len(given)} rows; a diagnosis needs {MIN_ROWS}")
     targets = np.asarray(y, np.float64)
     targets = targets.reshape(len(targets), -1)
-    if len(targets) != len(x):
-        raise ValueError(f"X has {len(x)} rows and y {len(targets)}")
+    if len(targets) != len(given):
+        raise ValueError(f"X has {len(given)} rows and y {len(targets)}")
     if np.isinf(targets).any():
         raise ValueError("y has infinite entries")
+    encoder, matrix = fit_columns(
+        given, targets, kinds=columns, random_state=random_state
+    )
+    x: Array = matrix.astype(np.float64, copy=False)
+    names = _names(x, feature_names, "x")
+    if encoder is not None and feature_names is None:
+        names = list(encoder.encoded_names)
     if len(names) != x.shape[1]:
         raise ValueError(f"{len(names)} feature_names for {x.shape[1]} columns")
     if len(target_names) != targets.shape[1]:

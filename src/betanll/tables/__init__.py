@@ -1,39 +1,32 @@
 """Tables in files: from a CSV or Parquet file to a model, twice in the same way.
 
 :func:`open_table` detects how a file is written and reads it whole or in chunks.
-:class:`TableSchema` is inferred from the training table, stored as JSON, and encodes
-the training table and every later one by the same rules. :class:`TableModel`, which
-loads on first use because it needs JAX, goes from a file to a model and a report.
+:class:`TableSchema` says which columns are targets, inputs and ids; how inputs become
+numbers is :mod:`betanll.columns`. :class:`TableModel`, which loads on first use because
+it needs JAX, goes from a file to a model and a report.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from betanll.tables._counters import row_counters
-from betanll.tables._encode import encoded_columns
-from betanll.tables._errors import TableError
+from betanll.columns import TableError
 from betanll.tables._file import TableFile
-from betanll.tables._notation import Notation
 from betanll.tables._open import open_table
-from betanll.tables._schema import Column, TableSchema
+from betanll.tables._schema import TableSchema
 from betanll.tables._training import Split, TrainingTable
 
 if TYPE_CHECKING:
     from betanll.tables._model import TableModel
 
 __all__ = [
-    "Column",
-    "Notation",
     "Split",
     "TableError",
     "TableFile",
     "TableModel",
     "TableSchema",
     "TrainingTable",
-    "encoded_columns",
     "open_table",
-    "row_counters",
 ]
 
 

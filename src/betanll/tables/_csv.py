@@ -18,11 +18,10 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 import pandas as pd
 
+from betanll.columns import DECIMAL, MISSING_TEXTS, is_number
 from betanll.sentences import shown
-from betanll.tables._cells import MISSING_TEXTS, is_number
 from betanll.tables._file import (
     CHUNK_ROWS,
-    DECIMAL,
     TableFile,
     check_names,
     check_rows,

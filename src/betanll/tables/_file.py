@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from betanll.columns import TableError, repeated
 from betanll.sentences import listed, shown
-from betanll.tables._errors import TableError, repeated
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 CHUNK_ROWS = 100_000
 #: How pandas calls an index without a name in a Parquet file.
 INDEX_NAME = re.compile(r"__index_level_\d+__")
-#: Attribute of a table with the decimal mark of its file, unless that is a point.
-DECIMAL = "decimal"
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
 
 from betanll import evaluation
+from betanll.columns import Column, ColumnSummary, as_pandas
 from betanll.estimators import (
     HeteroscedasticRegressor,
     MissingObjectiveError,
@@ -21,7 +22,6 @@ from betanll.estimators import (
 )
 from betanll.evaluation import Assessment
 from betanll.reports import FitReport, report_of
-from betanll.tables._encode import encoded_columns
 from betanll.tables._schema import TableSchema
 from betanll.tables._training import Split, TrainingTable
 
@@ -35,13 +35,15 @@ class TableModel:
     Parameters
     ----------
     schema : TableSchema
-        How columns become numbers.
+        Which columns are targets, inputs and ids.
     regressor : HeteroscedasticRegressor
-        Fitted on the encoded columns, with targets as a matrix.
+        Fitted on the input columns as a data frame, with targets as a matrix.
     assessment : Assessment, optional
         What held-out rows say about the model. Saving leaves it out.
+    columns : sequence of ColumnSummary
+        How each input column was read. Saving leaves it out.
     notes : sequence of str
-        What :meth:`fit` noticed about the columns.
+        What :meth:`fit` noticed about rows and columns.
 
     Examples
     --------
@@ -57,27 +59,29 @@ class TableModel:
     schema: TableSchema
     regressor: HeteroscedasticRegressor
     assessment: Assessment | None = None
+    columns: Sequence[ColumnSummary] = ()
     notes: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        names = len(self.schema.encoded_names), len(self.schema.targets)
-        if names != (self.regressor.n_features_in_, self.regressor.n_outputs_):
+        n_targets, n_outputs = len(self.schema.targets), self.regressor.n_outputs_
+        if n_targets != n_outputs:
             raise ValueError(
-                f"the schema has {names[0]} inputs and {names[1]} targets, the "
-                f"regressor {self.regressor.n_features_in_} and "
-                f"{self.regressor.n_outputs_}"
+                f"the schema has {n_targets} targets, the regressor {n_outputs}"
             )
-        if self.regressor._y_is_vector:
-            raise ValueError("the regressor was not fitted with targets as a matrix")
+        if self.regressor.encoder_ is None or self.regressor._y_is_vector:
+            raise ValueError(
+                "the regressor was not fitted with a data frame and a matrix of targets"
+            )
 
     @classmethod
     def fit(
         cls,
-        data: str | os.PathLike[str] | pd.DataFrame,
+        data: Any,
         target: str | Sequence[str],
         *,
         drop: Sequence[str] = (),
         ids: Sequence[str] = (),
+        kinds: Mapping[str, str | Column] | None = None,
         delimiter: str | None = None,
         header: bool | None = None,
         test_fraction: float = 0.2,
@@ -91,10 +95,10 @@ class TableModel:
         Parameters
         ----------
         data : path or DataFrame
-            A CSV or Parquet file, or a table in memory.
+            A CSV or Parquet file, or a table of pandas, polars or pyarrow.
         target : str or sequence of str
             Columns to predict.
-        drop, ids, delimiter, header
+        drop, ids, kinds, delimiter, header
             As in :meth:`TrainingTable.read`.
         test_fraction : float, default=0.2
             Share of the rows that only judge the model.
@@ -108,15 +112,22 @@ class TableModel:
             Of :class:`~betanll.estimators.HeteroscedasticRegressor`.
         """
         table = TrainingTable.read(
-            data, target, drop=drop, ids=ids, delimiter=delimiter, header=header
+            data,
+            target,
+            drop=drop,
+            ids=ids,
+            kinds=kinds,
+            delimiter=delimiter,
+            header=header,
         )
-        return cls.of_split(
+        model = cls.of_split(
             table.split(test_fraction, random_state=random_state),
             HeteroscedasticRegressor(random_state=random_state, **parameters),
-            notes=table.notes,
             n_jobs=n_jobs,
             progress=bool(verbose),
         )
+        notes = [*table.notes, *table.column_notes]
+        return replace(model, columns=table.columns, notes=notes)
 
     @classmethod
     def of_split(
@@ -124,21 +135,34 @@ class TableModel:
         split: Split,
         regressor: HeteroscedasticRegressor,
         *,
-        notes: Sequence[str] = (),
         n_jobs: int | None = None,
         progress: bool = False,
     ) -> TableModel:
         """Fit a regressor on training rows, and judge it on the held-out ones."""
+        schema = split.schema
+        # Kinds that were found on all rows also hold for the training rows.
+        regressor.set_params(columns={c.name: c for c in schema.encoder.columns})
         assessment = evaluation.assess(
             regressor,
             split.train,
             split.test,
-            feature_names=encoded_columns(split.schema.features),
-            target_names=split.schema.targets,
+            target_names=schema.targets,
             n_jobs=n_jobs,
             progress=progress,
         )
-        return cls(split.schema, regressor, assessment, notes)
+        return cls.of_regressor(schema, regressor, assessment)
+
+    @classmethod
+    def of_regressor(
+        cls,
+        schema: TableSchema,
+        regressor: HeteroscedasticRegressor,
+        assessment: Assessment | None = None,
+    ) -> TableModel:
+        """Join a fitted regressor with the columns that it was trained on."""
+        if regressor.encoder_ is not None:
+            schema = replace(schema, encoder=regressor.encoder_)
+        return cls(schema, regressor, assessment)
 
     def report(
         self, *, title: str = "", command: str = "", **configuration: str
@@ -168,18 +192,20 @@ class TableModel:
             configuration={
                 **configuration,
                 "held-out rows": f"{len(self.assessment.target)}",
-                "inputs": ", ".join(self.schema.encoded_names),
+                "inputs": ", ".join(self.schema.encoder.encoded_names),
             },
             command=command,
         )
 
-    def predict(self, frame: pd.DataFrame, *, coverage: float = 0.9) -> pd.DataFrame:
+    def predict(self, frame: Any, *, coverage: float = 0.9) -> pd.DataFrame:
         """Return id columns, then mean, std, lower and upper bound of each target.
 
         A row has the same bits in any company, because the network always sees blocks
         of the same number of rows.
         """
-        X = self.regressor._checked_inputs(self.schema.encode(frame))
+        assert self.regressor.encoder_ is not None
+        frame = as_pandas(frame)
+        X = self.regressor.encoder_.encode(frame)
         predictive = self.regressor._distribution(X, in_blocks=True)
         mean, std = predictive.mean, predictive.std
         interval = self.regressor._interval(predictive, coverage)
@@ -211,10 +237,11 @@ class TableModel:
                 "betanll fit and does not know the names of columns"
             )
         try:
-            return cls(
-                TableSchema.from_dict(configuration[_KEY]),
-                from_state(HeteroscedasticRegressor, configuration, arrays),
-            )
+            regressor = from_state(HeteroscedasticRegressor, configuration, arrays)
+            if regressor.encoder_ is None:
+                raise ModelError("its columns are not described")
+            schema = TableSchema.from_dict(configuration[_KEY], regressor.encoder_)
+            return cls(schema, regressor)
         except MissingObjectiveError as error:
             raise MissingObjectiveError(f"{os.fspath(path)}: {error}") from None
         except ValueError as error:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from betanll.tables._errors import TableError
+from betanll.columns import TableError
 from betanll.tables._file import (
     CHUNK_ROWS,
     INDEX_NAME,

@@ -10,7 +10,7 @@ import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from betanll.tables._cells import MISSING_TEXTS, is_number
+from betanll.columns import MISSING_TEXTS, is_number
 
 #: In order of preference: a comma may also be a decimal mark, the others hardly.
 DELIMITERS = ("\t", ";", "|", ",")

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from betanll.columns import (
+    Column,
+    ColumnSummary,
+    TableError,
+    as_pandas,
+    is_frame,
+    row_counters,
+    summarise,
+)
 from betanll.sentences import option
-from betanll.tables._counters import row_counters
-from betanll.tables._errors import TableError
 from betanll.tables._file import INDEX_NAME
 from betanll.tables._open import open_table
 from betanll.tables._schema import TableSchema
@@ -26,11 +33,11 @@ MIN_ROWS = 10
 
 
 class Split(NamedTuple):
-    """Encoded rows to train on and rows held out; gaps are filled by training rows."""
+    """Rows to train on and rows held out: input columns and targets."""
 
     schema: TableSchema
-    train: tuple[Array, Array]
-    test: tuple[Array, Array]
+    train: tuple[pd.DataFrame, Array]
+    test: tuple[pd.DataFrame, Array]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,31 +54,40 @@ class TrainingTable:
         What each column is.
     targets : array of shape (n_rows, n_targets)
         NaN where a target is missing.
+    columns : list of ColumnSummary
+        How each input column was read, and what is odd about it.
     notes : list of str
-        Sentences about columns that are cut, read in a special way or suspicious.
+        Sentences about rows that are left out.
 
     Examples
     --------
     >>> frame = pd.DataFrame({"x": [0.5, 1.5] * 8, "y": range(16)})
     >>> table = TrainingTable.read(frame, target="y")
-    >>> table.schema.encoded_names, table.targets.shape
-    (('x',), (16, 1))
+    >>> table.columns[0].content, table.targets.shape
+    ('0.5 to 1.5', (16, 1))
     """
 
     name: str
     frame: pd.DataFrame
     schema: TableSchema
     targets: Array
+    columns: list[ColumnSummary]
     notes: list[str]
+
+    @property
+    def inputs(self) -> pd.DataFrame:
+        """The input columns."""
+        return self.frame[[column.name for column in self.schema.encoder.columns]]
 
     @classmethod
     def read(
         cls,
-        data: str | os.PathLike[str] | pd.DataFrame,
+        data: Any,
         target: str | Sequence[str],
         *,
         drop: Sequence[str] = (),
         ids: Sequence[str] = (),
+        kinds: Mapping[str, str | Column] | None = None,
         delimiter: str | None = None,
         header: bool | None = None,
     ) -> TrainingTable:
@@ -80,11 +96,13 @@ class TrainingTable:
         Parameters
         ----------
         data : path or DataFrame
-            A CSV or Parquet file, or a table in memory.
+            A CSV or Parquet file, or a table of pandas, polars or pyarrow.
         target : str or sequence of str
             Columns to predict.
         drop, ids : sequence of str
             Columns that are left out; `ids` are repeated beside predictions.
+        kinds : mapping of str to str, optional
+            How to read some columns, as in :meth:`ColumnEncoder.infer`.
         delimiter, header
             As in :func:`open_table`.
 
@@ -97,21 +115,28 @@ class TrainingTable:
         targets = (target,) if isinstance(target, str) else tuple(target)
         notes: list[str] = []
         nameless: Sequence[str] = ()
-        if isinstance(data, pd.DataFrame):
-            name, frame = "the table", data
+        if is_frame(data):
+            name, frame = "the table", as_pandas(data)
         else:
             file = open_table(data, delimiter=delimiter, header=header)
             name, nameless = os.fspath(data), file.nameless
             notes += file.index_notes
             frame = file.read(text=[one for one in ids if one in file.columns])
         try:
-            schema = TableSchema.infer(frame, targets=targets, drop=drop, ids=ids)
+            schema = TableSchema.infer(
+                frame, targets=targets, drop=drop, ids=ids, kinds=kinds
+            )
             y = schema.target_values(frame)
         except TableError as error:
             raise TableError(f"{name}: {error}") from None
         # Of all rows, before some are left out.
-        counters = row_counters(schema, frame)
-        notes += [f"{note}." for note in schema.training_notes(frame)]
+        counters = row_counters(schema.encoder, frame)
+        if len(schema.encoder.columns) == 1:  # a series over time
+            counters, nameless = [], ()
+        columns = [
+            _with_counter(line, counters, nameless)
+            for line in summarise(schema.encoder, frame)
+        ]
         has_target = np.flatnonzero(~np.isnan(y).all(axis=1))
         n_without = len(frame) - len(has_target)
         if n_without:
@@ -121,28 +146,30 @@ class TrainingTable:
         n_missing = int(np.isnan(y).sum())
         if n_missing:
             notes.append(f"{n_missing} missing targets do not count in training.")
-        notes += [
-            f"column {column!r} is constant and says nothing."
-            for column in schema.constant_features
+        return cls(name, frame, schema, y, columns, notes)
+
+    @property
+    def column_notes(self) -> list[str]:
+        """Sentences about columns that are odd."""
+        return [
+            f"column {line.name!r} {note}."
+            for line in self.columns
+            for note in line.notes
         ]
-        if len(schema.features) > 1:
-            notes += _counter_notes(schema, counters, nameless)
-        return cls(name, frame, schema, y, notes)
 
     def split(self, test_fraction: float = 0.2, *, random_state: int = 0) -> Split:
         """Hold a random part of the rows out; both parts keep the order of the table.
 
-        What fills gaps, and which categories there are, is learnt from training rows.
+        What the model learns of the columns, such as what fills gaps, comes from the
+        training rows; what kind of column each one is, from all rows.
         """
         train, test = split_rows(len(self.frame), test_fraction, random_state)
-        try:
-            schema = self.schema.relearnt(self.frame.iloc[train])
-        except TableError as error:
-            raise TableError(
-                f"{self.name}, {len(train)} training rows: {error}"
-            ) from None
-        X, y = schema.encode(self.frame), self.targets
-        return Split(schema, (X[train], y[train]), (X[test], y[test]))
+        inputs, y = self.inputs, self.targets
+        return Split(
+            self.schema,
+            (inputs.iloc[train], y[train]),
+            (inputs.iloc[test], y[test]),
+        )
 
 
 def split_rows(n: int, test_fraction: float, seed: int) -> tuple[Rows, Rows]:
@@ -165,26 +192,22 @@ def _check_targets(name: str, schema: TableSchema, y: Array) -> None:
             )
 
 
-def _counter_notes(
-    schema: TableSchema, counters: Sequence[str], nameless: Sequence[str]
-) -> list[str]:
-    """Name each input that counts the rows, or may do so because it has no name."""
-    notes = []
-    for name in (column.name for column in schema.features):
-        what = f"column {name!r}"
-        if name in nameless:
-            what = f"the first column, which has no name and is called {name},"
-        elif _INDEX_NAMES.fullmatch(name):
-            what += ", called as pandas calls an index without a name,"
-        elif name not in counters:
-            continue
-        if name in counters:
-            what += " counts the rows and"
-        notes.append(
-            f"{what} is used as an input; if it is only a row number, leave it "
-            f"out with {option('--drop', name)}."
-        )
-    return notes
+def _with_counter(
+    line: ColumnSummary, counters: Sequence[str], nameless: Sequence[str]
+) -> ColumnSummary:
+    """Add a note to a column that counts the rows, or may do so: it has no name."""
+    name = line.name
+    is_index = _INDEX_NAMES.fullmatch(name) is not None
+    if name not in counters and name not in nameless and not is_index:
+        return line
+    what = "had no name and " if name in nameless else ""
+    what += "is called as pandas calls an index and " if is_index else ""
+    what += "counts the rows and " if name in counters else ""
+    note = (
+        f"{what}is used as an input; if it is only a row number, leave it out with "
+        f"{option('--drop', name)}"
+    )
+    return line._replace(notes=(*line.notes, note))
 
 
 def _rows(n: int) -> str:

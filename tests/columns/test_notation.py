@@ -7,8 +7,9 @@ import re
 import pandas as pd
 import pytest
 
-from betanll.tables import Notation, TableError, TableSchema, open_table
-from betanll.tables._notation import find_notation
+from betanll.columns import ColumnEncoder, Notation, TableError
+from betanll.columns._notation import find_notation
+from betanll.tables import TableSchema, open_table
 
 
 @pytest.mark.parametrize(
@@ -102,35 +103,40 @@ def test_long_numbers_are_infinite():
     assert Notation("a", "$", ".").number("-" + "9" * 5000) == -math.inf
 
 
-def test_features_and_targets(infer):
-    frame, schema = infer(
-        targets=["y", "z"],
-        price=["$5,700", "$90", None, "$1,000"],
-        share=["12%", "7.5%", "0", "NA"],
-        codes=["101,202", "101", "101,202", "303,404"],
-        plain=[1, 2, 3, 4],
-        y=["1.200,50 €", "900 €", "", "1 €"],
-        z=[1, 2, 3, 4],
+def test_features_and_targets():
+    frame = pd.DataFrame(
+        {
+            "price": ["$5,700", "$90", None, "$1,000"],
+            "share": ["12%", "7.5%", "0", "NA"],
+            "codes": ["101,202", "101", "101,202", "303,404"],
+            "plain": [1, 2, 3, 4],
+            "y": ["1.200,50 €", "900 €", "", "1 €"],
+            "z": [1, 2, 3, 4],
+        }
     )
-    kinds = {column.name: column.kind for column in schema.features}
-    assert kinds == dict.fromkeys(["price", "share", "plain"], "numeric") | {
-        "codes": "categorical"
+    schema = TableSchema.infer(frame, targets=["y", "z"])
+    encoder = schema.encoder
+    kinds = {column.name: column.kind for column in encoder.columns}
+    assert kinds == dict.fromkeys(["price", "share", "plain"], "number") | {
+        "codes": "category"
     }
-    assert [notation.column for notation in schema.notations] == ["y", "price", "share"]
-    assert schema.text_columns == ("price", "share")
-    encoded = dict(zip(schema.encoded_names, schema.encode(frame).T, strict=True))
+    assert schema.notations == (Notation("y", "€", ","),)
+    assert encoder.text_columns == schema.text_columns == ("price", "share")
+    encoded = dict(zip(encoder.encoded_names, encoder.encode(frame).T, strict=True))
     assert encoded["price"].tolist() == [5700, 90, 1000, 1000]
     assert encoded["share"].tolist() == [12, 7.5, 0, 7.5]
     y = schema.target_values(frame)
     assert y[[0, 1, 3], 0].tolist() == [1200.5, 900, 1]
     assert math.isnan(y[2, 0])
+    again = TableSchema.from_dict(json.loads(json.dumps(schema.to_dict())), encoder)
+    assert again == schema
 
 
 def test_later_tables_need_the_same_notation(infer):
-    _, schema = infer(a=["$5,700", "$90"], b=["12%", "3%"])
+    _, encoder = infer(a=["$5,700", "$90"], b=["12%", "3%"])
 
     def encode(a, b="1%"):
-        return schema.encode(pd.DataFrame({"a": [a], "b": [b]})).tolist()
+        return encoder.encode(pd.DataFrame({"a": [a], "b": [b]})).tolist()
 
     assert encode(5700) == encode("5700") == encode("$5,700") == [[5700, 1]]
     assert encode(1, "0") == encode(1, 0) == encode(1, 0.0) == [[1, 0]]
@@ -151,14 +157,15 @@ def test_later_tables_need_the_same_notation(infer):
 )
 def test_later_chunks_of_plain_cells(infer, tmp_path, cells):
     """The decimal mark of the file does not make decimals of thousands."""
-    _, schema = infer(a=cells, b=[1, 2])
-    is_point = schema.notations[0].decimal == "."
+    _, encoder = infer(a=cells, b=[1, 2])
+    notation = encoder.columns[0].notation
+    is_point = notation.decimal == "."
     first, later = ("1,5", "1,200") if is_point else ("1.5", "1.200")
     path = tmp_path / "later.csv"
     path.write_text(f"a;b\n{cells[0]};{first}\n7;2\n{later};3\n{later};4\n")
-    chunks = open_table(path).chunks(2, text=schema.text_columns)
-    a, b = zip(*(row for c in chunks for row in schema.encode(c)), strict=True)
-    assert a == (schema.notations[0].number(cells[0]), 7, 1200, 1200)
+    chunks = open_table(path).chunks(2, text=encoder.text_columns)
+    a, b = zip(*(row for c in chunks for row in encoder.encode(c)), strict=True)
+    assert a == (notation.number(cells[0]), 7, 1200, 1200)
     assert b == (1.5, 2, 3, 4)
 
 
@@ -166,64 +173,18 @@ def test_decimal_commas_of_a_file(tmp_path):
     path = tmp_path / "table.csv"
     path.write_text("a;b;c;y\n1.200 €;1.200,50;x;0,5\n900 €;7,25;3,5;1\n1 €;8;z;2\n")
     frame = open_table(path).read()
-    schema = TableSchema.infer(frame, targets=["y"])
-    assert schema.notations == (Notation("a", "€", ","), Notation("b", "", ","))
-    assert schema.encode(frame)[:, :2].tolist() == [
-        [1200, 1200.5],
-        [900, 7.25],
-        [1, 8],
-    ]
-    assert schema.features[2].categories == ("3.5", "x", "z")
-
-
-def test_the_description_keeps_notations(infer):
-    frame, schema = infer(a=["$5,700", "$90"], b=[1, 2])
-    description = json.loads(json.dumps(schema.to_dict()))
-    assert description["notations"] == [{"column": "a", "unit": "$", "decimal": "."}]
-    again = TableSchema.from_dict(description)
-    assert again == schema
-    assert again.encode(frame).tobytes() == schema.encode(frame).tobytes()
-
-
-def test_descriptions_without_notations(infer):
-    """So they were written before there were any, and so they still are."""
-    _, schema = infer(a=[1, 2])
-    assert "notations" not in schema.to_dict()
-    assert TableSchema.from_dict(schema.to_dict()) == schema
-
-
-@pytest.mark.parametrize(
-    ("notations", "sentence"),
-    [
-        (None, "notations of the table schema must be a list, got None"),
-        ([3], "a notation of the table schema must be an object with names, got 3"),
-        ([{}], "a notation of the table schema lacks 'column', 'decimal', 'unit'"),
-        ([["a", "$", "."], 2], "must be an object with names"),
-        ([("a", "$", "!")], "column 'a' has the unknown decimal mark '!'"),
-        ([("a", "kg", ".")], "column 'a' has the unknown unit 'kg'"),
-        ([("a", [], ".")], "column 'a' has the unknown unit []"),
-        ([(3, "$", ".")], "the column of a notation must be text, got 3"),
-        ([("a", "$", ".")] * 2, "the columns of notations must differ, got 'a' twice"),
-        ([("b", "$", ".")], "a notation needs a column of numbers, not 'b'"),
-        ([("c", "$", ".")], "a notation needs a column of numbers, not 'c'"),
-    ],
-)
-def test_malformed_notations(infer, notations, sentence):
-    good = infer(a=[1, 2], b=["x", "y"])[1].to_dict()
-    if isinstance(notations, list):
-        keys = "column", "unit", "decimal"
-        notations = [
-            dict(zip(keys, entry, strict=True)) if isinstance(entry, tuple) else entry
-            for entry in notations
-        ]
-    with pytest.raises(TableError, match=re.escape(sentence)):
-        TableSchema.from_dict({**good, "notations": notations})
+    encoder = ColumnEncoder.infer(frame[["a", "b", "c"]])
+    notations = tuple(column.notation for column in encoder.columns[:2])
+    assert notations == (Notation("a", "€", ","), Notation("b", "", ","))
+    expected = [[1200, 1200.5], [900, 7.25], [1, 8]]
+    assert encoder.encode(frame)[:, :2].tolist() == expected
+    assert encoder.columns[2].levels == ("3.5", "x", "z")
 
 
 def test_other_rows_keep_the_notation(infer):
     """Among few training rows all cells may be plain."""
-    frame, schema = infer(a=["$5,700", "$90", "7", "8"], y=[1, 2, 3, 4])
-    again = schema.relearnt(frame[2:])
-    assert again.notations == schema.notations
-    assert again.features[0].fill == 7.5
+    frame, encoder = infer(a=["$5,700", "$90", "7", "8"])
+    again = ColumnEncoder.infer(frame[2:], {"a": encoder.columns[0]})
+    assert again.columns[0].notation == encoder.columns[0].notation
+    assert again.columns[0].fill == 7.5
     assert again.encode(frame)[:, 0].tolist() == [5700, 90, 7, 8]

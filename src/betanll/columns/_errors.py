@@ -13,11 +13,11 @@ class TableError(ValueError):
 
     Examples
     --------
-    >>> from betanll.tables import TableSchema
-    >>> TableSchema.from_dict({})
+    >>> from betanll.columns import Column
+    >>> Column("age", "colour")
     Traceback (most recent call last):
     ...
-    betanll.tables._errors.TableError: the table schema lacks 'features', ...
+    betanll.columns._errors.TableError: column 'age' has the unknown kind 'colour'
     """
 
     def __init__(self, sentence: str) -> None:

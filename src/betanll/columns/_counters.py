@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from betanll.tables._cells import numbers, parse_cells
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from betanll.tables._schema import TableSchema
+from betanll.columns._cells import numbers, parse_cells
+from betanll.columns._encoder import ColumnEncoder
 
 # Fewer whole numbers in order may well be a coincidence.
 _MIN_ROWS = 10
@@ -20,30 +15,22 @@ _MIN_ROWS = 10
 _MAX_MEAN_STEP = 2
 
 
-def row_counters(schema: TableSchema, frame: pd.DataFrame) -> list[str]:
-    """Return the numeric features that look like row numbers or running ids.
+def row_counters(encoder: ColumnEncoder, frame: pd.DataFrame) -> list[str]:
+    """Return the columns of numbers that look like row numbers or running ids.
 
     Examples
     --------
-    >>> import pandas as pd
-    >>> from betanll.tables import TableSchema
-    >>> frame = pd.DataFrame({"row": range(1, 13), "age": [3, 4] * 6, "y": [1, 2] * 6})
-    >>> row_counters(TableSchema.infer(frame, targets=["y"]), frame)
+    >>> frame = pd.DataFrame({"row": range(1, 13), "age": [3, 4] * 6})
+    >>> row_counters(ColumnEncoder.infer(frame), frame)
     ['row']
     """
     return [
         column.name
-        for column in schema.features
-        if column.kind == "numeric"
+        for column in encoder.columns
+        if column.kind == "number"
         and not column.has_missing
-        and counts_rows(_numbers(schema, frame, column.name))
+        and counts_rows(numbers(parse_cells(frame, column.name, 0, column.notation)))
     ]
-
-
-def _numbers(
-    schema: TableSchema, frame: pd.DataFrame, name: str
-) -> NDArray[np.float64]:
-    return numbers(parse_cells(frame, name, notation=schema.notation(name)))
 
 
 def counts_rows(values: NDArray[np.float64]) -> bool:

@@ -1,4 +1,4 @@
-"""What a cell means: missing, a number, true or false, or text.
+"""What a cell means: missing, a number, true or false, text, or a date.
 
 The meaning does not depend on how pandas happened to store the column, which differs
 between files and between chunks of one file.
@@ -18,13 +18,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from betanll.columns._dates import ISO, days_of, parse, series_days
+from betanll.columns._errors import TableError
 from betanll.sentences import option, shown
-from betanll.tables._errors import TableError
 
 if TYPE_CHECKING:
-    from betanll.tables._notation import Notation
+    from betanll.columns._notation import Notation
 
-MISSING, NUMBER, BOOLEAN, TEXT = range(4)
+MISSING, NUMBER, BOOLEAN, TEXT, DATE = range(5)
 
 MISSING_TEXTS = frozenset(
     {"", "?", "-", "NA", "na", "N/A", "n/a", "#N/A", "NaN", "nan", "NAN"}
@@ -37,7 +38,8 @@ _NUMBER = re.compile(
     r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|[+-]?inf(?:inity)?",
     re.IGNORECASE,
 )
-_DATES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64)
+_DATES = (datetime.date, np.datetime64)
+_DURATIONS = (datetime.time, datetime.timedelta, np.timedelta64)
 
 
 @dataclass(frozen=True)
@@ -45,8 +47,9 @@ class Cells:
     """The cells of one column by meaning.
 
     `kinds` and `values` have one element a row. A value is the number, or 0 or 1 for
-    false or true, or NaN. `codes` and `distinct` are None for a column that pandas
-    holds as numbers; else ``distinct[codes[i]]`` is the cell of row i.
+    false or true, or the days of a date since 1970, or NaN. `codes` and `distinct` are
+    None for a column that pandas holds as numbers or time stamps; else
+    ``distinct[codes[i]]`` is the cell of row i.
     """
 
     series: pd.Series
@@ -55,8 +58,12 @@ class Cells:
     values: NDArray[np.float64]
     codes: NDArray[np.intp] | None = None
     distinct: tuple[Any, ...] = ()
-    #: What all cells of a column of numbers must be.
-    wanted: str = "a number"
+    notation: Notation | None = None
+
+    @property
+    def wanted(self) -> str:
+        """What all cells of a column of numbers must be."""
+        return "a number" if self.notation is None else self.notation.wanted
 
     @property
     def name(self) -> str:
@@ -88,13 +95,18 @@ def parse_cells(
     first_row: int = 0,
     notation: Notation | None = None,
 ) -> Cells:
-    """Return the cells of a column, or raise if it holds dates or nested values.
+    """Return the cells of a column, or raise if it has nested values.
 
     With a notation, texts that are written so are numbers, and nothing else is.
     """
     series = frame[name]
-    wanted = "a number" if notation is None else notation.wanted
     types = pd.api.types
+    if types.is_datetime64_any_dtype(series.dtype):
+        values = series_days(series)
+        kinds = np.where(np.isnan(values), MISSING, DATE).astype(np.int8)
+        return Cells(series, first_row, kinds, values, notation=notation)
+    if types.is_timedelta64_dtype(series.dtype):
+        series = (series.dt.total_seconds() / 86_400).rename(name)
     if types.is_numeric_dtype(series.dtype) and not types.is_bool_dtype(series.dtype):
         if types.is_complex_dtype(series.dtype):
             raise TableError(f"column {name!r} holds complex numbers")
@@ -103,32 +115,37 @@ def parse_cells(
         kinds = np.where(np.isnan(values), MISSING, NUMBER).astype(np.int8)
         if notation is not None and not notation.allows(1):
             kinds[(kinds == NUMBER) & (values != 0)] = TEXT
-        return Cells(series, first_row, kinds, values, wanted=wanted)
+        return Cells(series, first_row, kinds, values, notation=notation)
     try:
         codes, uniques = pd.factorize(series)
         distinct = tuple(uniques.tolist())
         judged = [judge(cell, notation) for cell in distinct]
-    except _DateError:
-        raise TableError(
-            f"column {name!r} holds dates or times, which cannot be used yet: "
-            f"leave it out with {option('--drop', name)}"
-        ) from None
     except TypeError:
-        raise TableError(
-            f"column {name!r} holds neither numbers nor text: "
-            f"leave it out with {option('--drop', name)}"
-        ) from None
+        raise _nested(series, first_row) from None
     # Code -1 stands for missing and picks the last element.
     kinds = np.array([kind for kind, _ in judged] + [MISSING], np.int8)[codes]
     values = np.array([value for _, value in judged] + [np.nan])[codes]
-    return Cells(series, first_row, kinds, values, codes, distinct, wanted)
+    return Cells(series, first_row, kinds, values, codes, distinct, notation)
 
 
 _NA_AS_NAN: dict[str, Any] = {"na_value": np.nan}
 
 
-class _DateError(TypeError):
-    pass
+def _nested(series: pd.Series, first_row: int) -> TableError:
+    """Return the error that names the first cell that is no single value."""
+
+    def is_nested(cell: Any) -> bool:
+        try:
+            return judge(cell) is None
+        except TypeError:
+            return not (cell is None or cell is pd.NA or cell is pd.NaT)
+
+    is_wrong = np.array([is_nested(cell) for cell in series], np.bool_)
+    complaint = (
+        "is neither a number nor text nor a date: leave the column out with "
+        f"{option('--drop', str(series.name))}"
+    )
+    return cell_fault(series, is_wrong, complaint, first_row)
 
 
 def judge(cell: Any, notation: Notation | None = None) -> tuple[int, float]:
@@ -148,7 +165,9 @@ def judge(cell: Any, notation: Notation | None = None) -> tuple[int, float]:
     if isinstance(cell, bool | np.bool_):
         return BOOLEAN, float(cell)
     if isinstance(cell, _DATES):
-        raise _DateError
+        return DATE, days_of(cell)
+    if isinstance(cell, _DURATIONS):
+        return NUMBER, days_of(cell)
     if isinstance(cell, int | float | np.integer | np.floating | Decimal):
         try:
             value = float(cell)
@@ -185,15 +204,48 @@ def category_text(cell: Any) -> str:
     if isinstance(cell, str):
         text = cell.strip()
         return text.lower() if text.lower() in ("true", "false") else text
-    return str(bool(cell)).lower()
+    return str(cell) if kind == DATE else str(bool(cell)).lower()
 
 
-def numbers(cells: Cells) -> NDArray[np.float64]:
-    """Return the values of a numeric column, NaN where missing."""
-    if np.any(is_other := cells.kinds > NUMBER):
+def numbers(cells: Cells, *, has_text: bool = False) -> NDArray[np.float64]:
+    """Return the values of a column of numbers, NaN where missing.
+
+    With `has_text`, other cells count as missing, unless no cell is a number.
+    """
+    is_other = cells.kinds > NUMBER
+    if has_text and np.any(cells.kinds == NUMBER):
+        check_finite(cells)
+        return np.where(is_other, np.nan, cells.values)
+    if np.any(is_other):
         raise cells.fault(is_other, f"is not {cells.wanted}")
     check_finite(cells)
     return cells.values
+
+
+def dates(cells: Cells, form: str | None) -> NDArray[np.float64]:
+    """Return the days of a column of dates, NaN where missing.
+
+    `form` is the format of texts, None for cells that are dates already.
+    """
+    if cells.codes is None and not np.any(is_other := cells.kinds == NUMBER):
+        return cells.values
+    if cells.codes is None:
+        raise cells.fault(is_other, "is not a date")
+    days = np.full(len(cells.distinct) + 1, np.nan)
+    judged = [judge(cell)[0] for cell in cells.distinct]
+    texts = [i for i, cell in enumerate(cells.distinct) if isinstance(cell, str)]
+    texts = [i for i in texts if judged[i] != MISSING]
+    if form is not None and texts:
+        days[texts] = parse([cells.distinct[i].strip() for i in texts], form)
+    for i, kind in enumerate(judged):
+        if kind == DATE:
+            days[i] = judge(cells.distinct[i])[1]
+    is_wrong = np.array([kind != MISSING for kind in judged] + [False])
+    is_wrong &= np.isnan(days)
+    if is_wrong.any():
+        written = "" if form in (None, ISO) else f" of the format {form}"
+        raise cells.fault(is_wrong[cells.codes], f"is not a date{written}")
+    return days[cells.codes]
 
 
 def booleans(cells: Cells) -> NDArray[np.float64]:

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from betanll.tables import TableSchema
-from betanll.tables._counters import counts_rows, row_counters
+from betanll.columns import ColumnEncoder
+from betanll.columns._counters import counts_rows, row_counters
 
 RNG = np.random.default_rng(0)
 
@@ -57,5 +57,5 @@ def test_only_numeric_inputs_are_named():
             "y": range(n),
         }
     )
-    schema = TableSchema.infer(frame, targets=["y"], drop=["out"])
-    assert row_counters(schema, frame) == ["number"]
+    frame = frame.drop(columns=["out", "y"])
+    assert row_counters(ColumnEncoder.infer(frame), frame) == ["number"]

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from betanll.tables._cells import MISSING, NUMBER, TEXT, is_number, judge
-from betanll.tables._errors import TableError
+from betanll.columns._cells import MISSING, NUMBER, TEXT, is_number, judge
+from betanll.columns._errors import TableError
 
 PERCENT = "%"
 CURRENCIES = (
@@ -64,7 +64,7 @@ class Notation:
 
     Examples
     --------
-    >>> from betanll.tables import Notation
+    >>> from betanll.columns import Notation
     >>> Notation("price", "$", ".").number("$5,700.50")
     5700.5
     >>> Notation("price", "€", ",").number("1.200,50 €")

@@ -1,0 +1,151 @@
+"""Dates and times: how texts spell them, and the numbers that a network reads.
+
+A date is the number of days since 1970, in UTC. Texts are dates if one format reads
+all of them; the schema keeps that format for later tables.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from betanll.typing import Array
+
+ISO = "ISO8601"
+_DAYS = (
+    *("%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d"),
+    *("%d.%m.%y", "%m/%d/%y", "%d/%m/%y"),
+    *("%d %b %Y", "%b %d, %Y", "%b %d %Y", "%d %B %Y", "%B %d, %Y", "%d-%b-%Y"),
+    *("%d-%b-%y", "%b %Y", "%B %Y"),
+)
+_TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
+#: Formats of texts; where days and months cannot be told apart, the first one counts.
+FORMATS = (ISO, *(day + time for time in _TIMES for day in _DAYS))
+#: A date has digits, and marks or months between them.
+_LIKELY = re.compile(r"(?=.*[0-9]).*[0-9A-Za-z][-/. :,T].*[0-9]")
+_NANOSECONDS = 86_400 * 10**9
+#: Distinct texts that choose the format; the rest only confirm it.
+_MAX_TRIED = 200
+
+#: Numbers of a date by name, in the order in which a network reads them.
+PARTS = (
+    *("elapsed days", "year", "month", "year sine", "year cosine"),
+    *("weekday", "week sine", "week cosine", "hour", "day sine", "day cosine"),
+)
+
+
+def days_of(cell: Any) -> float:
+    """Return a date, time stamp or duration as days, in UTC."""
+    if isinstance(cell, datetime.timedelta | np.timedelta64):
+        return float(pd.Timedelta(cell) / pd.Timedelta(days=1))
+    if isinstance(cell, datetime.time):
+        seconds = 3600 * cell.hour + 60 * cell.minute + cell.second
+        return (seconds + cell.microsecond / 1e6) / 86_400
+    stamp = pd.Timestamp(cell)
+    return float(series_days(pd.Series([stamp]))[0])
+
+
+def series_days(series: pd.Series) -> Array:
+    """Return a column of time stamps as days since 1970, NaN where missing."""
+    if getattr(series.dtype, "tz", None) is not None:
+        series = series.dt.tz_convert("UTC").dt.tz_localize(None)
+    stamps = series.to_numpy("datetime64[us]")
+    days = stamps.astype("datetime64[us]").astype(np.float64) / 86_400e6
+    return np.where(np.isnat(stamps), np.nan, days)
+
+
+def parse(texts: Sequence[str], form: str) -> Array:
+    """Return the days of texts, NaN for those that the format does not read."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        read = pd.to_datetime(
+            pd.Series(list(texts), dtype=object), format=form, errors="coerce", utc=True
+        )
+    return series_days(read)
+
+
+def find_format(texts: Sequence[str]) -> tuple[str, str | None] | None:
+    """Return the format that reads all texts, and another one that does, if any.
+
+    Examples
+    --------
+    >>> find_format(["2020-01-31", "2020-02-29"])
+    ('ISO8601', None)
+    >>> find_format(["01/02/2020", "03/04/2020"])
+    ('%m/%d/%Y', '%d/%m/%Y')
+    >>> find_format(["red", "blue"]) is None
+    True
+    """
+    texts = [text.strip() for text in texts]
+    if not texts or not all(map(_LIKELY.search, texts)):
+        return None
+    step = -(-len(texts) // _MAX_TRIED)
+    found = [form for form in FORMATS if _reads_all(texts[::step], form)]
+    found = [form for form in found if _reads_all(texts, form)]
+    if not found:
+        return None
+    return found[0], next(iter(found[1:]), None)
+
+
+def _reads_all(texts: Sequence[str], form: str) -> bool:
+    return not np.isnan(parse(texts, form)).any()
+
+
+def is_format(text: str) -> bool:
+    """Tell whether a text is a format for dates, such as ``%d/%m/%Y``."""
+    return text == ISO or re.search("%[YyjGs]", text) is not None
+
+
+def parts(days: Array, reference: float) -> dict[str, Array]:
+    """Return the parts of dates by name, the days counted from `reference`."""
+    whole = np.floor(days)
+    stamps = np.where(np.isnan(whole), 0, whole).astype("datetime64[D]")
+    years = stamps.astype("datetime64[Y]")
+    months = stamps.astype("datetime64[M]")
+    of_year = (days - years.astype("datetime64[D]").astype(float)) / 365.25
+    of_week = np.mod(days + 3, 7)  # 1970 began on a Thursday; weeks on Mondays
+    of_day = np.mod(days, 1)
+    values = (
+        days - reference,
+        years.astype(float) + 1970,
+        (months - years.astype("datetime64[M]")).astype(float) + 1,
+        *_circle(of_year),
+        np.floor(of_week),
+        *_circle(of_week / 7),
+        np.floor(24 * of_day),
+        *_circle(of_day),
+    )
+    is_missing = np.isnan(days)
+    return {
+        name: np.where(is_missing, np.nan, value)
+        for name, value in zip(PARTS, values, strict=True)
+    }
+
+
+def varying_parts(days: Array) -> tuple[str, ...]:
+    """Return the parts that tell dates apart: a table of one year needs no year."""
+    seen = days[~np.isnan(days)]
+    named = parts(seen, 0.0)
+    varying = {name for name, value in named.items() if np.ptp(value) > 0}
+    # Sine and cosine say in full days what the number of the day says in steps.
+    if not np.any(np.mod(seen, 1)):
+        varying -= {"hour", "day sine", "day cosine"}
+    return tuple(name for name in PARTS if name in varying)
+
+
+def shown_date(days: float) -> str:
+    """Return a date in a sentence, with the time unless it is midnight."""
+    stamp = np.datetime64(round(days * 86_400), "s")
+    text = str(stamp).replace("T", " ")
+    return text.removesuffix(" 00:00:00")
+
+
+def _circle(share: Array) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    return np.sin(2 * np.pi * share), np.cos(2 * np.pi * share)

@@ -1,0 +1,260 @@
+"""From the cells of a training table to how its columns are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from betanll.columns._cells import (
+    BOOLEAN,
+    BOOLEAN_PAIRS,
+    DATE,
+    MISSING,
+    NUMBER,
+    TEXT,
+    Cells,
+    booleans,
+    dates,
+    judge,
+    numbers,
+    parse_cells,
+)
+from betanll.columns._column import KINDS, MAX_ONE_HOT, Column
+from betanll.columns._dates import find_format, is_format, varying_parts
+from betanll.columns._errors import TableError
+from betanll.columns._notation import Notation, find_notation
+from betanll.sentences import option
+
+#: Attribute of a table with the decimal mark of its file, unless that is a point.
+DECIMAL = "decimal"
+#: Rows of a level that has an input of its own.
+MIN_LEVEL_ROWS = 3
+#: More distinct texts than this, in more than half of the rows, are no categories.
+MAX_DISTINCT = 50
+#: Where so many of the cells that are not missing are numbers, or half of them and the
+#: others are very few different texts, these count as missing.
+_MOST, _MAX_ODD = 0.9, 3
+#: What is known of a column before its cells are looked at.
+Known = str | Column
+
+
+@dataclass(frozen=True)
+class Inferred:
+    """A column, and sentences on what was noticed while reading it."""
+
+    column: Column
+    notes: tuple[str, ...] = ()
+
+
+def infer_notation(frame: pd.DataFrame, name: str) -> Notation | None:
+    """Return how the numbers of a text column are written, None if it has others."""
+    cells = parse_cells(frame, name)
+    if not np.any(cells.kinds == TEXT):
+        return None
+    decimal = frame.attrs.get(DECIMAL, ".")
+    return find_notation(name, cells.distinct, "," if decimal == "," else ".")
+
+
+def infer_column(
+    frame: pd.DataFrame, name: str, known: Known | None = None
+) -> Inferred:
+    """Return how a feature is read.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    name : str
+    known : str or Column, optional
+        Its kind, also ``"date:FORMAT"``; or a column that was inferred from a larger
+        table, of which kind, notation and format stay.
+    """
+    kind: str | None = None
+    form, notation = None, None
+    if isinstance(known, Column):
+        kind, form, notation = known.kind, known.date_format, known.notation
+    elif known is not None:
+        kind, _, text = known.partition(":")
+        form = text or None
+    if kind == "ignored":
+        return Inferred(Column(name, "ignored"))
+    if not isinstance(known, Column):
+        notation = infer_notation(frame, name) if kind in (None, "number") else None
+    cells = parse_cells(frame, name, 0, notation)
+    counts = np.bincount(cells.kinds, minlength=5)
+    n_present = len(cells.kinds) - int(counts[MISSING])
+    if n_present == 0:
+        return Inferred(Column(name, "ignored"), ("has no values and is not used",))
+    if isinstance(known, Column) and known.has_text:
+        return _number(cells, None, has_text=True)
+    if kind is not None:
+        return _READERS[kind](cells, form)
+    if counts[DATE] == n_present:
+        return _date(cells, None)
+    if counts[NUMBER] == n_present:
+        return _number(cells, None)
+    if counts[BOOLEAN] == n_present and _is_boolean(cells):
+        return _boolean(cells, None)
+    if counts[NUMBER] + counts[BOOLEAN] == 0 and isinstance(found := _form(cells), str):
+        return _date(cells, found)
+    if _has_odd_texts(cells, int(counts[NUMBER]), n_present):
+        return _number(cells, None, has_text=True)
+    return _category(cells, None, n_present=n_present)
+
+
+def _number(cells: Cells, _: str | None, *, has_text: bool = False) -> Inferred:
+    values = numbers(cells, has_text=has_text)
+    seen = values[~np.isnan(values)]
+    column = Column(
+        cells.name,
+        "number",
+        has_missing=len(seen) < len(values),
+        fill=_median(seen),
+        notation=cells.notation,
+        has_text=has_text,
+    )
+    if not has_text:
+        return Inferred(column)
+    is_odd = cells.kinds > NUMBER
+    n_odd = int(np.sum(is_odd))
+    where = cells.fault(is_odd, "").args[0].partition(", ")[2].strip()
+    where += f" and {n_odd - 1} more cells count" if n_odd > 1 else " counts"
+    note = (
+        f"is read as numbers; {where} as missing; "
+        f"{option('--as', cells.name + '=category')} reads it as categories"
+    )
+    return Inferred(column, (note,))
+
+
+def _has_odd_texts(cells: Cells, n_numbers: int, n_present: int) -> bool:
+    """Tell whether a column has numbers, and texts that stand for missing ones."""
+    odd = {cell for cell in cells.distinct if judge(cell, cells.notation)[0] > NUMBER}
+    return n_numbers >= _MOST * n_present or (
+        2 * n_numbers >= n_present and len(odd) <= _MAX_ODD
+    )
+
+
+def _boolean(cells: Cells, _: str | None) -> Inferred:
+    values = booleans(cells)
+    seen = values[~np.isnan(values)]
+    fill = float(2 * np.sum(seen) > len(seen))
+    has_missing = len(seen) < len(values)
+    return Inferred(Column(cells.name, "boolean", has_missing, fill))
+
+
+def _date(cells: Cells, form: str | None) -> Inferred:
+    other = None
+    if form is None and np.any(cells.kinds == TEXT):
+        found = find_format(_texts(cells))
+        if found is None:
+            is_text = cells.kinds == TEXT
+            raise cells.fault(
+                is_text,
+                "is not a date, or not all cells have one format: give it as in "
+                + option("--as", f"{cells.name}=date:%d/%m/%Y"),
+            )
+        form, other = found
+    elif form is not None and (found := find_format(_texts(cells))) is not None:
+        other = found[1] if found[0] == form else None
+    days = dates(cells, form)
+    seen = days[~np.isnan(days)]
+    column = Column(
+        cells.name,
+        "date",
+        has_missing=len(seen) < len(days),
+        fill=_median(seen),
+        date_format=form,
+        parts=varying_parts(seen),
+    )
+    notes: tuple[str, ...] = ()
+    if other is not None:
+        notes = (
+            f"is read as dates of the format {form}, but {other} fits as well: choose "
+            f"with {option('--as', f'{cells.name}=date:{other}')}",
+        )
+    return Inferred(column, notes)
+
+
+def _category(cells: Cells, _: str | None, n_present: int | None = None) -> Inferred:
+    codes, texts = cells.texts()
+    sizes = np.bincount(codes[codes >= 0], minlength=len(texts))
+    has_missing = bool(np.any(codes < 0))
+    if n_present and len(texts) > MAX_DISTINCT and 2 * len(texts) > n_present:
+        return Inferred(
+            Column(cells.name, "ignored"),
+            (
+                f"has {len(texts)} different texts in {n_present} rows, so it is not "
+                f"used; {option('--as', cells.name + '=category')} uses it",
+            ),
+        )
+    order = sorted(range(len(texts)), key=lambda i: (-sizes[i], texts[i]))
+    levels = tuple(sorted(texts))
+    has_rare = False
+    if len(texts) <= MAX_ONE_HOT:
+        frequent = [texts[i] for i in order if sizes[i] >= MIN_LEVEL_ROWS]
+        # Levels of a small table may all be rare.
+        if 2 <= len(frequent) < len(texts):
+            levels, has_rare = tuple(sorted(frequent)), True
+    column = Column(
+        cells.name, "category", has_missing, levels=levels, has_rare=has_rare
+    )
+    return Inferred(column)
+
+
+_READERS: dict[str, Callable[[Cells, str | None], Inferred]] = {
+    "number": _number,
+    "boolean": _boolean,
+    "category": _category,
+    "date": _date,
+}
+
+
+def _form(cells: Cells) -> str | None:
+    """Return the format of the dates of a text column, if it has them."""
+    found = find_format(_texts(cells))
+    return None if found is None else found[0]
+
+
+def _texts(cells: Cells) -> list[str]:
+    return [
+        cell
+        for cell in cells.distinct
+        if isinstance(cell, str) and judge(cell)[0] != MISSING
+    ]
+
+
+def _is_boolean(cells: Cells) -> bool:
+    """Tell whether truth words are of one pair; a lone letter may mean anything."""
+    words = {
+        cell.strip().lower() if isinstance(cell, str) else str(bool(cell)).lower()
+        for cell in cells.distinct
+        if judge(cell)[0] != MISSING
+    }
+    return any(
+        words.issubset(pair) and (len(words) == 2 or pair in BOOLEAN_PAIRS[:2])
+        for pair in BOOLEAN_PAIRS
+    )
+
+
+def _median(values: NDArray[np.float64]) -> float:
+    middle = (len(values) - 1) // 2, len(values) // 2
+    lower, upper = np.partition(values, middle)[list(middle)].tolist()
+    # Halved before they are added, which cannot overflow.
+    return lower if lower == upper else 0.5 * lower + 0.5 * upper
+
+
+def check_kinds(kinds: Any) -> None:
+    """Refuse a choice of kinds that no column can have."""
+    for name, known in dict(kinds).items():
+        if isinstance(known, Column):
+            continue
+        kind, _, form = str(known).partition(":")
+        if kind not in KINDS or (form and (kind != "date" or not is_format(form))):
+            raise TableError(
+                f"column {name!r} cannot be read as {known!r}: choose one of "
+                f"{', '.join(KINDS)} or date:FORMAT such as date:%d/%m/%Y"
+            )

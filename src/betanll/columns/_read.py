@@ -1,0 +1,83 @@
+"""The numbers that a network reads of one column."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from betanll.columns._cells import (
+    Cells,
+    booleans,
+    category_codes,
+    cell_fault,
+    dates,
+    numbers,
+)
+from betanll.columns._column import Column
+from betanll.columns._dates import parts
+from betanll.typing import Array
+
+#: Codes of levels that are rare or unseen, and of missing cells.
+UNKNOWN, MISSING_LEVEL = -1, -2
+
+
+def encoded(
+    column: Column, cells: Cells, described: Array | None
+) -> list[NDArray[Any]]:
+    """Return the encoded columns of one column."""
+    if column.kind == "category":
+        codes = codes_of(column, cells)
+        if column.has_many_levels:
+            if described is None:
+                places = np.where(codes < 0, len(column.levels), codes)
+                described = np.array(column.statistics)[places]
+            found = [*described.T]
+        else:
+            found = [codes == i for i in range(len(column.levels))]
+        found += [codes == UNKNOWN] if column.has_rare else []
+        return found + ([codes == MISSING_LEVEL] if column.has_missing else [])
+    values = values_of(column, cells)
+    is_missing = np.isnan(values)
+    assert column.fill is not None
+    values = np.where(is_missing, column.fill, values)
+    found = [values]
+    if column.kind == "date":
+        named = parts(values, column.fill)
+        found = [named[part] for part in column.parts]
+    return found + ([is_missing] if column.has_missing else [])
+
+
+def values_of(column: Column, cells: Cells) -> Array:
+    """Return the numbers of a column that is no category, NaN where missing."""
+    if column.kind == "number":
+        return numbers(cells, has_text=column.has_text)
+    if column.kind == "boolean":
+        return booleans(cells)
+    return dates(cells, column.date_format)
+
+
+def codes_of(column: Column, cells: Cells) -> NDArray[np.intp]:
+    return category_codes(cells, column.levels, missing=MISSING_LEVEL, unknown=UNKNOWN)
+
+
+def plain_matrix(
+    frame: pd.DataFrame, names: list[str], first_row: int
+) -> NDArray[np.float64]:
+    plain = frame[names]
+    matrix = np.array(plain.to_numpy(np.float64), order="C")
+    is_finite = np.isfinite(matrix)
+    if not is_finite.all():
+        j = int(np.argmax(~is_finite.all(axis=0)))
+        raise cell_fault(
+            plain[names[j]], ~is_finite[:, j], "is not a finite number", first_row
+        )
+    return matrix
+
+
+def is_numpy_number(series: pd.Series) -> bool:
+    dtype = series.dtype
+    is_number = isinstance(dtype, np.dtype) and dtype.kind in "iuf"
+    return is_number and not (dtype.kind == "f" and bool(series.isna().any()))
