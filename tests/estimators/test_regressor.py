@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from sklearn.metrics import r2_score
 
-from betanll import HeteroscedasticRegressor
+from betanll import HeteroscedasticRegressor, preprocessing
 from betanll.distributions import Mixture, Normal
 from betanll.model_selection import LEARNING_RATES
-from betanll.preprocessing import _columns
 
 ROWS = np.random.default_rng(9).normal(size=(17, 2))
 
@@ -90,7 +89,7 @@ def test_predictions_are_the_network_between_the_two_whitenings(fitted, table):
 
 def test_prediction_does_not_depend_on_how_many_rows_are_asked_for(fitted, monkeypatch):
     mean, std = fitted.predict(ROWS, return_std=True)
-    monkeypatch.setattr(_columns, "_CHUNK", 5)
+    monkeypatch.setattr(preprocessing, "_CHUNK", 5)
     np.testing.assert_allclose(fitted.predict(ROWS), mean, rtol=1e-6)
     np.testing.assert_allclose(fitted.predict(ROWS[3:4], True)[1], std[3:4], rtol=1e-6)
 

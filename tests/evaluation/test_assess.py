@@ -117,6 +117,7 @@ class Fixed:
 
     calibration = "none"
     objective_ = BetaNLL(0.5)
+    encoder_ = None
 
     def __init__(self, mean):
         self.mean = mean
@@ -126,6 +127,9 @@ class Fixed:
 
     def set_params(self, **parameters):
         return self
+
+    def encode(self, X):
+        return X
 
     def predict_dist(self, X):
         return Normal(self.mean, np.ones_like(self.mean))

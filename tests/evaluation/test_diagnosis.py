@@ -156,9 +156,9 @@ def test_several_targets_and_missing_ones():
     [
         ("svm", X, Y, TypeError, "HeteroscedasticRegressor or None, got str"),
         (None, X, Y[:-1], ValueError, "X has 120 rows and y 119"),
-        (None, X[:20], Y[:20], ValueError, "minimum of 30 is required"),
+        (None, X[:20], Y[:20], ValueError, "X has 20 rows; a diagnosis needs 30"),
         (None, X, np.where(Y > 1, np.inf, Y), ValueError, "y has infinite entries"),
-        (None, np.where(X > 1, np.nan, X), Y, ValueError, "NaN"),
+        (None, np.where(X > 1, np.inf, X), Y, ValueError, "infinity"),
     ],
 )
 def test_bad_input(model, x, y, fault, message):

@@ -19,6 +19,7 @@ from sklearn.utils.validation import (
 from betanll.columns import as_pandas, fit_columns, is_frame, named_columns, take_rows
 from betanll.model_selection import TrainingData
 from betanll.preprocessing import Standardizer
+from betanll.sentences import listed
 from betanll.typing import Array
 
 if TYPE_CHECKING:
@@ -40,6 +41,11 @@ def checked_data(
 ) -> TrainingData:
     """Return the rows that can be used; the estimator notes what they look like."""
     given = _checked_table(estimator, X, reset=True)
+    if y is None:
+        raise ValueError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is "
+            "None"
+        )
     y = check_array(
         y,
         dtype=np.float64,
@@ -86,7 +92,19 @@ def checked_inputs(estimator: Predictions, X: Any) -> npt.NDArray[np.floating]:
     given = _checked_table(estimator, X, reset=False)
     if estimator.encoder_ is not None:
         names = [column.name for column in estimator.encoder_.columns]
-        return estimator.encoder_.encode(named_columns(given, names))
+        frame = named_columns(given, names)
+        new = [
+            column.name
+            for column in estimator.encoder_.used
+            if not column.has_missing and frame[column.name].isna().any()
+        ]
+        if new:
+            warnings.warn(
+                f"X has missing cells in {listed(new)}, but the training data had none",
+                UserWarning,
+                stacklevel=4,
+            )
+        return estimator.encoder_.encode(frame)
     assert not isinstance(given, pd.DataFrame)
     is_missing = np.isnan(given)
     if is_missing.any():
@@ -104,7 +122,7 @@ def _checked_table(
     estimator: Any, X: Any, *, reset: bool
 ) -> pd.DataFrame | npt.NDArray[np.floating]:
     """Return a table whose columns need a look, else a matrix of numbers."""
-    if is_frame(X):
+    if is_frame(X) and (reset or estimator.encoder_ is not None):
         validate_data(estimator, X, skip_check_array=True, reset=reset)
         frame = as_pandas(X)
         if not len(frame):
