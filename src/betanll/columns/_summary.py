@@ -20,7 +20,7 @@ from betanll.sentences import shown
 class ColumnSummary(NamedTuple):
     """How a column was read.
 
-    Attributes
+    Parameters
     ----------
     name, kind : str
     missing : float
