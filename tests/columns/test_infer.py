@@ -140,6 +140,10 @@ def test_texts_among_numbers_count_as_missing(infer, notes):
     )
     with pytest.raises(TableError, match="column 'a', row 1: 'x' is not a number"):
         encoder.encode(pd.DataFrame({"a": ["x", "y"]}))
+    # Other rows of the table need not have such texts.
+    some = ColumnEncoder.infer(frame[:30], {"a": encoder.columns[0]})
+    assert some.columns[0].has_text
+    assert not some.notes
     # Many different texts are no marks of missing numbers.
     tickets = [*map(str, range(30)), *(f"A{i}" for i in range(20))]
     assert infer(a=tickets * 2)[1].columns[0].kind == "category"

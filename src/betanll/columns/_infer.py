@@ -117,10 +117,10 @@ def _number(cells: Cells, _: str | None, *, has_text: bool = False) -> Inferred:
         notation=cells.notation,
         has_text=has_text,
     )
-    if not has_text:
-        return Inferred(column)
     is_odd = cells.kinds > NUMBER
     n_odd = int(np.sum(is_odd))
+    if not n_odd:
+        return Inferred(column)
     where = cells.fault(is_odd, "").args[0].partition(", ")[2].strip()
     where += f" and {n_odd - 1} more cells count" if n_odd > 1 else " counts"
     note = (
