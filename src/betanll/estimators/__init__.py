@@ -1,5 +1,6 @@
 """The scikit-learn face of the library."""
 
+from betanll.estimators._data import MissingCellsWarning, quiet_about_missing_cells
 from betanll.estimators._fit_many import fit_many
 from betanll.estimators._model_folder import (
     MODEL_FOLDER,
@@ -18,12 +19,14 @@ __all__ = [
     "MODEL_FOLDER",
     "PRESETS",
     "HeteroscedasticRegressor",
+    "MissingCellsWarning",
     "MissingObjectiveError",
     "ModelError",
     "VarianceParts",
     "check_replaceable",
     "fit_many",
     "from_state",
+    "quiet_about_missing_cells",
     "read_model",
     "to_state",
     "write_model",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,6 +32,25 @@ if TYPE_CHECKING:
 MIN_ROWS = 3
 #: Smaller ones, in the largest, vanish in the single precision of training.
 _MIN_WEIGHT = 1e-30
+
+
+class MissingCellsWarning(UserWarning):
+    """Cells are missing in columns that had no missing cells in training.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from betanll.estimators import MissingCellsWarning
+    >>> warnings.simplefilter("default", MissingCellsWarning)
+    """
+
+
+@contextlib.contextmanager
+def quiet_about_missing_cells() -> Iterator[None]:
+    """Ignore :class:`MissingCellsWarning`, for held-out rows of one table."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MissingCellsWarning)
+        yield
 
 
 def checked_data(
@@ -101,7 +122,7 @@ def checked_inputs(estimator: Predictions, X: Any) -> npt.NDArray[np.floating]:
         if new:
             warnings.warn(
                 f"X has missing cells in {listed(new)}, but the training data had none",
-                UserWarning,
+                MissingCellsWarning,
                 stacklevel=4,
             )
         return estimator.encoder_.encode(frame)
@@ -111,7 +132,7 @@ def checked_inputs(estimator: Predictions, X: Any) -> npt.NDArray[np.floating]:
         warnings.warn(
             f"X has {is_missing.sum()} missing cells, but the training data had none: "
             "the middle of the training data stands for them",
-            UserWarning,
+            MissingCellsWarning,
             stacklevel=4,
         )
         given = np.where(is_missing, _middle(estimator), given)

@@ -12,7 +12,11 @@ from sklearn.base import clone
 from betanll import metrics
 from betanll.diagnostics import effective_sample_fraction
 from betanll.distributions import Distribution
-from betanll.estimators import HeteroscedasticRegressor, fit_many
+from betanll.estimators import (
+    HeteroscedasticRegressor,
+    fit_many,
+    quiet_about_missing_cells,
+)
 from betanll.evaluation._baselines import constant_baseline, ridge_baseline
 from betanll.evaluation._leaks import revealing_columns
 from betanll.metrics import Scores
@@ -79,6 +83,7 @@ class Assessment:
     sample_fractions: dict[str, float]
 
 
+@quiet_about_missing_cells()
 def assess(
     model: HeteroscedasticRegressor,
     train: tuple[Any, Array],

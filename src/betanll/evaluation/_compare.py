@@ -11,7 +11,11 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold
 
 from betanll.columns import as_pandas, is_frame, take_rows
-from betanll.estimators import HeteroscedasticRegressor, fit_many
+from betanll.estimators import (
+    HeteroscedasticRegressor,
+    fit_many,
+    quiet_about_missing_cells,
+)
 from betanll.evaluation._baselines import constant_baseline
 from betanll.evaluation._ranks import differs, ranks_with_ties
 from betanll.typing import Array
@@ -86,6 +90,7 @@ class Comparison:
         return {name: values[is_seen, target] for name, values in losses.items()}
 
 
+@quiet_about_missing_cells()
 def compare(
     models: Mapping[str, HeteroscedasticRegressor],
     X: Any,
