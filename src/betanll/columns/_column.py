@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from betanll.columns._dates import PARTS, is_format
@@ -189,10 +189,6 @@ class Column:
                 values["name"], notation["unit"], notation["decimal"]
             )
         return cls(**values)
-
-    def renewed(self, **changes: Any) -> Column:
-        """Return the column with other learned values."""
-        return replace(self, **changes)
 
 
 def check_texts(values: Iterable[Any], what: str) -> None:

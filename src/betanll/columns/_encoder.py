@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -156,7 +156,7 @@ class ColumnEncoder:
                 codes, n_levels, targets, shares, folds
             )
             rows = tuple(map(tuple, statistics.describe().tolist()))
-            columns.append(column.renewed(statistics=rows))
+            columns.append(replace(column, statistics=rows))
             # Codes below 0 pick the last row, that of unknown levels.
             places = np.where(codes < 0, n_levels, codes)
             described[column.name] = statistics.describe_out_of_fold()[places, folds]
