@@ -1,10 +1,18 @@
-"""What may be imported without waiting for JAX or PyTorch."""
+"""What may be imported without waiting for JAX or PyTorch, and what is declared."""
 
+import ast
+import itertools
+import re
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
+ROOT = Path(__file__).parents[1]
+#: Packages whose modules have another name.
+IMPORT_NAMES = {"scikit-learn": "sklearn", "array-api-compat": "array_api_compat"}
 HEAVY = ("jax", "scipy", "sklearn", "torch")
 
 
@@ -25,3 +33,33 @@ def test_light_modules(name):
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert run.stdout == "\n"
+
+
+def test_every_package_that_is_imported_is_declared():
+    declared = {
+        IMPORT_NAMES.get(name, name) for name in _requirements(ROOT / "pyproject.toml")
+    }
+    imported = {
+        name
+        for path in (ROOT / "src").rglob("*.py")
+        for name in _top_level_imports(path)
+    }
+    assert imported - set(sys.stdlib_module_names) - {"betanll"} <= declared
+
+
+def _requirements(path):
+    project = tomllib.loads(path.read_text())["project"]
+    extras = project["optional-dependencies"]
+    listed = itertools.chain(
+        project["dependencies"],
+        *(names for extra, names in extras.items() if extra not in {"dev", "docs"}),
+    )
+    return {re.match(r"[\w-]+", requirement)[0] for requirement in listed}
+
+
+def _top_level_imports(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            yield node.module.split(".")[0]

@@ -64,22 +64,17 @@ def predict_timed(
 def betanll(
     train: pd.DataFrame, target: str, test: pd.DataFrame, seed: int, **settings: Any
 ) -> Prediction:
-    """As ``TableModel.fit`` reads and trains, on all training rows.
-
-    ``TableModel.fit`` would hold a part of them out to judge itself.
-    """
+    """The estimator, on the data frame as it is."""
     from betanll import HeteroscedasticRegressor
-    from betanll.tables import TableError, TrainingTable
+    from betanll.tables import TableError
 
     def fit() -> Any:
-        table = TrainingTable.read(train, target)
+        inputs, y = _inputs(train, target)
         model = HeteroscedasticRegressor(**settings, random_state=seed, n_jobs=1)
-        X = table.schema.encode(table.frame)
-        return table.schema, model.fit(X, table.targets[:, 0])
+        return model.fit(inputs, y)
 
-    def predict(fitted: Any) -> Distribution:
-        schema, model = fitted
-        return model.predict_dist(schema.encode(test))
+    def predict(model: Any) -> Distribution:
+        return model.predict_dist(test.drop(columns=target))
 
     try:
         return predict_timed(fit, predict)

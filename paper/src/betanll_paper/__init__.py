@@ -4,4 +4,4 @@ The package uses the public names of :mod:`betanll` alone. It adds the commands
 ``reproduce``, ``data``, ``depth`` and ``bench`` to ``betanll``.
 """
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
