@@ -6,11 +6,28 @@ import math
 from numbers import Real
 from typing import Any
 
+from betanll.sentences import shown
+
 
 def is_exponent(value: Any) -> bool:
     """Return whether `value` is a finite number of at least 0."""
-    is_number = isinstance(value, Real) and not isinstance(value, bool)
-    return is_number and 0 <= float(value) < math.inf
+    return 0 <= as_float(value) < math.inf
+
+
+def as_float(value: Any) -> float:
+    """Return a number as a float, NaN for anything else and for 10**400.
+
+    Examples
+    --------
+    >>> as_float(2), as_float("2"), as_float(True), as_float(10**400)
+    (2.0, nan, nan, nan)
+    """
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.nan
 
 
 def check_exponent(name: str, value: Any) -> None:
@@ -24,7 +41,9 @@ def check_exponent(name: str, value: Any) -> None:
     ValueError: beta must be a finite number of at least 0, got -1
     """
     if not is_exponent(value):
-        raise ValueError(f"{name} must be a finite number of at least 0, got {value!r}")
+        raise ValueError(
+            f"{name} must be a finite number of at least 0, got {shown(value)}"
+        )
 
 
 def unusual_exponent(*values: float) -> str | None:

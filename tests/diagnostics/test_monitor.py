@@ -457,3 +457,22 @@ def test_one_callback_may_watch_several_fits():
     for n_epochs in (30, 20):
         fit(MLP(1, (8,)), "nll", x, x, max_epochs=n_epochs, callback=callback)
     assert monitor.n_updates == 50
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("every", "a"),
+        ("every", 1.5),
+        ("every", 0),
+        ("memory", math.inf),
+        ("memory", 10**400),
+        ("warm_up", None),
+        ("warm_up", -1),
+        ("starved_below", "half"),
+        ("max_starved", 1.1),
+    ],
+)
+def test_unusable_settings_are_named(setting, value):
+    with pytest.raises(ValueError, match=f"{setting} must be a .* got"):
+        PitfallMonitor(**{setting: value})

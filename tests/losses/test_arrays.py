@@ -20,6 +20,7 @@ from betanll.losses.arrays import (
     namespace_of,
     stop_gradient,
 )
+from betanll.sentences import shown
 
 _random = np.random.default_rng(8)
 ARGUMENTS = {
@@ -186,10 +187,21 @@ def test_beta_must_not_enlarge_the_loss(convert):
 
 
 @every_library
-@pytest.mark.parametrize("beta", [-3, math.nan, math.inf, "0.5", np.float64(-1.0)])
+@pytest.mark.parametrize(
+    "beta",
+    [
+        -3,
+        math.nan,
+        math.inf,
+        "0.5",
+        np.float64(-1.0),
+        10**400,
+        pytest.param(10**5000, id="huge"),
+    ],
+)
 def test_unusable_exponents_raise(convert, beta):
     column = convert(np.ones((3, 1), dtype="float32"))
-    message = re.escape(f"beta must be a finite number of at least 0, got {beta!r}")
+    message = re.escape(f"beta must be a finite number of at least 0, got {shown(beta)}")
     for name in ("beta", "beta_mean", "beta_variance"):
         with pytest.raises(ValueError, match=message):
             beta_nll(column, column, column, **{name: beta})

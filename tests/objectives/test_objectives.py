@@ -155,7 +155,8 @@ def test_all_betas_share_a_tree_structure():
 
 
 @pytest.mark.parametrize(
-    "beta", [-0.1, float("nan"), "0.5", True, (0.5,), (1.0, float("inf")), (1.0, "0")]
+    "beta",
+    [-0.1, float("nan"), "0.5", True, (0.5,), (1.0, float("inf")), (1.0, "0"), 10**400],
 )
 def test_bad_beta_is_refused(beta):
     with pytest.raises(ValueError, match="beta must be"):

@@ -8,6 +8,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from betanll import losses  # noqa: E402, after the skip
+from betanll.sentences import shown  # noqa: E402
 from betanll.torch import (  # noqa: E402
     BetaNLLLoss,
     CRPSLoss,
@@ -241,9 +242,11 @@ def test_negative_spread_raises(loss):
         loss()(mean, spread.abs(), target)
 
 
-@pytest.mark.parametrize("beta", [-3, math.nan, math.inf, "0.5", None, True])
+@pytest.mark.parametrize("beta", [-3, math.nan, math.inf, "0.5", None, True, 10**400])
 def test_unusable_exponents_raise(beta):
-    message = re.escape(f"beta must be a finite number of at least 0, got {beta!r}")
+    message = re.escape(
+        f"beta must be a finite number of at least 0, got {shown(beta)}"
+    )
     with pytest.raises(ValueError, match=message):
         BetaNLLLoss(beta)
     criterion = BetaNLLLoss(0.5)

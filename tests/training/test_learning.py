@@ -246,7 +246,7 @@ def test_predictions_are_made_with_averaged_parameters():
     jax.tree.map(np.testing.assert_array_equal, validated.params, at_best)
 
 
-def test_weight_decay_shrinks_weights_but_not_biases():
+def test_weight_decay_leaves_what_the_data_ask_for():
     x, y = np.zeros((32, 2)), np.ones((32, 1))
     options = {"max_epochs": 400, "seed": 1}
     result = fit(
@@ -294,6 +294,25 @@ def test_a_fit_without_usable_parameters_does_not_predict(objective, validation)
     assert result.status == "diverged"
     with pytest.raises(ValueError, match=r"diverged in epoch \d .* whiten the data"):
         result.predict(X)
+
+
+def test_a_schedule_may_be_longer_than_the_run():
+    def losses(objective, max_epochs, schedule_epochs=None):
+        result = fit(
+            NET,
+            objective,
+            X,
+            Y,
+            max_epochs=max_epochs,
+            schedule_epochs=schedule_epochs,
+        )
+        return result.history["train_loss"][:10]
+
+    whole = losses(BetaNLL((1.0, 0.0)), 20)
+    np.testing.assert_array_equal(losses(BetaNLL((1.0, 0.0)), 10, 20), whole)
+    assert not np.array_equal(losses(BetaNLL((1.0, 0.0)), 10), whole)
+    # Half of the way is half of the fall.
+    np.testing.assert_array_equal(losses(BetaNLL((1.0, 0.5)), 10), whole)
 
 
 def test_schedules_may_be_longer_than_any_training():

@@ -139,6 +139,8 @@ def integer_or_auto(text: str) -> int | str:
         raise click.BadParameter(f"{text[:_MAX_DIGITS]}... is too large.")
     if not text.isdecimal() or int(text) < 1:
         raise click.BadParameter(f"{text!r} is not a whole number of at least 1.")
+    if int(text) > MAX_COUNT:
+        raise click.BadParameter(f"{text} is more than {MAX_COUNT}.")
     return int(text)
 
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Mapping
+from numbers import Integral
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from betanll._exponents import check_exponent
+from betanll._exponents import as_float, check_exponent
 from betanll.diagnostics._running import RunningAverages
 from betanll.distributions import Distribution
+from betanll.sentences import shown
 from betanll.typing import Array
 
 
@@ -94,11 +96,15 @@ class PitfallMonitor:
         warn: bool = True,
     ) -> None:
         check_exponent("beta", beta)
-        _check("every", every, every >= 1, "at least 1")
-        _check("memory", memory, 1 <= memory < math.inf, "at least 1 and finite")
-        _check("warm_up", warm_up, warm_up >= 0, "at least 0")
-        _check("starved_below", starved_below, 0 < starved_below < 1, "in (0, 1)")
-        _check("max_starved", max_starved, 0 <= max_starved <= 1, "in [0, 1]")
+        _check("every", every, _is_count(every, 1), "a whole number of at least 1")
+        is_memory = 1 <= as_float(memory) < math.inf
+        _check("memory", memory, is_memory, "a finite number of at least 1")
+        is_warm_up = _is_count(warm_up, 0)
+        _check("warm_up", warm_up, is_warm_up, "a whole number of at least 0")
+        is_limit = 0 < as_float(starved_below) < 1
+        _check("starved_below", starved_below, is_limit, "a number in (0, 1)")
+        is_share = 0 <= as_float(max_starved) <= 1
+        _check("max_starved", max_starved, is_share, "a number in [0, 1]")
         self.beta = beta
         self.every = every
         self.memory = memory
@@ -279,6 +285,10 @@ def _as_numpy(array: Any) -> Array:
     return np.asarray(array, np.float64)
 
 
-def _check(name: str, value: float, is_valid: bool, what: str) -> None:
+def _is_count(value: Any, least: int) -> bool:
+    return isinstance(value, Integral) and as_float(value) >= least
+
+
+def _check(name: str, value: Any, is_valid: bool, what: str) -> None:
     if not is_valid:
-        raise ValueError(f"{name} must be {what}, got {value}")
+        raise ValueError(f"{name} must be {what}, got {shown(value)}")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from betanll.evaluation._rule import MIN_GAIN, MIN_LOW_GAIN
 from betanll.evaluation._trial import BETAS, MAX_ROWS, SUBJECT
 
 if TYPE_CHECKING:
@@ -68,10 +70,19 @@ def _share(share: float) -> str:
 
 
 def _why_not(diagnosis: Diagnosis) -> str:
+    """Name the condition of the rule that fails."""
     evidence = diagnosis.evidence
     if evidence.gain < 0.05:
         return "The other objectives predict the rows that NLL calls noisy no better."
-    return "The gain is too small, too uncertain, or not in rows that NLL downweights."
+    gain = f"{evidence.challenger} lowers the squared error by {evidence.gain:.0%}"
+    if evidence.gain < MIN_GAIN:
+        return f"{gain}, less than the {MIN_GAIN:.0%} that would show the pitfall."
+    if evidence.gain_low < MIN_LOW_GAIN:
+        return f"{gain}, which may be chance on so few rows."
+    return (
+        f"{gain}, but only {_share(evidence.ignored_share)} of that gain lies in rows "
+        "that NLL downweights."
+    )
 
 
 def _advice(diagnosis: Diagnosis) -> str:
@@ -81,7 +92,7 @@ def _advice(diagnosis: Diagnosis) -> str:
         return (
             "Recommended: keep beta 0, the plain likelihood. "
             f"{_on_better_betas(diagnosis)}Beta 0.5 is the safe choice if data or "
-            "network may change."
+            f"network may change.{_on_constant_spread(diagnosis)}"
         )
     name = f"beta-nll:{beta:g}"
     rmse, likelihood = diagnosis.rmse, diagnosis.log_likelihood
@@ -93,6 +104,8 @@ def _advice(diagnosis: Diagnosis) -> str:
     )
     advice = f"Recommended: beta {beta:g}. On held-out rows it"
     if has_better_mean and has_better_density:
+        if not diagnosis.pitfall:
+            advice = f"Recommended: beta {beta:g}, better even so. On held-out rows it"
         return f"{advice} lowers {error} and raises {density}."
     if has_better_mean:
         return (
@@ -121,4 +134,16 @@ def _on_better_betas(diagnosis: Diagnosis) -> str:
     return (
         f"The held-out scores of beta {' and '.join(better)} are better, but "
         "validation rows did not choose it: the difference may be chance. "
+    )
+
+
+def _on_constant_spread(diagnosis: Diagnosis) -> str:
+    """Say so if one spread for all rows predicts better than a learned one."""
+    likelihood = diagnosis.log_likelihood
+    constant = likelihood.get("mse", -math.inf)
+    if constant <= max(likelihood[name] for name in BETAS):
+        return ""
+    return (
+        f" A constant spread (mse) has the highest log-likelihood, {constant:.4g}: the "
+        "noise may be the same everywhere."
     )

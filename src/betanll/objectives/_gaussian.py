@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable
-from numbers import Real
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from betanll import losses
-from betanll._exponents import is_exponent, unusual_exponent
+from betanll._exponents import as_float, is_exponent, unusual_exponent
 from betanll.losses.arrays import Array, namespace_of
 from betanll.objectives._base import (
     Objective,
@@ -23,6 +22,7 @@ from betanll.objectives._base import (
 )
 from betanll.objectives._registry import objective
 from betanll.objectives.heads import MAX_VARIANCE, MIN_VARIANCE, unit_head
+from betanll.sentences import shown
 
 if TYPE_CHECKING:
     from betanll.distributions import Distribution
@@ -84,11 +84,10 @@ class _MeanVariance(Objective):
     max_variance: float = MAX_VARIANCE
 
     def __post_init__(self) -> None:
-        ceiling: object = self.max_variance
-        if not isinstance(ceiling, Real) or not float(ceiling) > 1:
+        if not as_float(self.max_variance) > 1:
             raise ValueError(
                 "max_variance must be a number above the initial variance 1, "
-                f"got {ceiling!r}"
+                f"got {shown(self.max_variance)}"
             )
 
     def parameters(self, raw: Array) -> Parameters:
@@ -161,7 +160,7 @@ class BetaNLL(_MeanVariance):
         if len(values) != 2 or not all(is_exponent(value) for value in values):
             raise ValueError(
                 "beta must be a finite number of at least 0 or a pair (start, end) of "
-                f"them, got {self.beta!r}"
+                f"them, got {shown(self.beta)}"
             )
 
     def loss(self, parameters: Parameters, target: Array, progress: Array) -> Array:

@@ -106,8 +106,9 @@ def _on_the_mean(target: TargetAssessment, objective: Objective) -> Iterator[Fin
         "trained for the mean alone"
     )
     if rmse <= (1 + _ERROR_MARGIN) * mse_rmse:
-        # Two means that are worse than the average have nothing that could be harmed.
-        if rmse < target.scores[CONSTANT].rmse:
+        # Nothing could be harmed where both means are worse than the average, and a
+        # column that gives the target away is the only thing to speak of.
+        if rmse < target.scores[CONSTANT].rmse and not target.revealing:
             yield Finding("good", f"Learning a spread did not harm the mean: {errors}.")
     elif differs(alone, own):
         yield Finding(
@@ -160,10 +161,19 @@ def _on_revealing_columns(target: TargetAssessment) -> Iterator[Finding]:
         check += "leave it out with {drop}"
     drop = " ".join(f"--drop {shlex.quote(name)}" for name in names)
     check = check.format(known="known at prediction time", drop=drop)
+    ridge, own, constant = (
+        target.scores[name].rmse for name in (RIDGE, MODEL, CONSTANT)
+    )
+    line = ""
+    if ridge < MAX_ERROR * constant and ridge < own:
+        line = (
+            f" A straight-line model (ridge) has a typical error of {ridge:.3g}, the "
+            f"network {own:.3g}."
+        )
     yield Finding(
         "warning",
-        f"{subject} the target almost exactly (to {MAX_ERROR:.1%} of its spread). "
-        f"{check}.",
+        f"{subject} the target almost exactly: the error is below {MAX_ERROR:.1%} of "
+        f"its spread. {check}.{line}",
     )
 
 

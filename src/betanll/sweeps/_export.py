@@ -67,7 +67,7 @@ def _records(file: Iterable[str], path: Path) -> Iterator[tuple[Task, Record]]:
 
 def _record(cells: list[str], n_cells: int) -> tuple[Task, Record]:
     if len(cells) != n_cells:
-        raise ValueError(f"{len(cells)} cells instead of {n_cells}")
+        raise ValueError(f"{n_cells} cells are needed, found {len(cells)}")
     task, rows, seconds = cells[:3]
     duration = float(seconds)
     written = checksum(task, rows, repr(duration))

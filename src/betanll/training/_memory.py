@@ -69,7 +69,10 @@ def check_memory(fits: Sequence[Run], n_at_a_time: int) -> None:
             "choose a smaller batch_size or smaller layers"
         )
     elif results > available:
-        advice = f"these are {len(fits):,} networks: train fewer or smaller ones"
+        advice = (
+            f"{len(fits):,} networks are trained in this step: train fewer or smaller "
+            "ones"
+        )
     else:
         n = min(n_at_a_time, len(fits))
         advice = f"{n} networks are trained at a time: choose a smaller n_jobs"
