@@ -201,9 +201,9 @@ def test_beta_must_not_enlarge_the_loss(convert):
 )
 def test_unusable_exponents_raise(convert, beta):
     column = convert(np.ones((3, 1), dtype="float32"))
-    message = re.escape(f"beta must be a finite number of at least 0, got {shown(beta)}")
+    complaint = f"beta must be a finite number of at least 0, got {shown(beta)}"
     for name in ("beta", "beta_mean", "beta_variance"):
-        with pytest.raises(ValueError, match=message):
+        with pytest.raises(ValueError, match=re.escape(complaint)):
             beta_nll(column, column, column, **{name: beta})
 
 
