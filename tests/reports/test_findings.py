@@ -71,6 +71,7 @@ def joined(targets, n, n_inside, objective=None):
         bound = np.full(target.shape, np.inf if is_infinite else 1.0)
         return Assessment(
             model=SimpleNamespace(objective_=objective or BetaNLL(0.5)),
+            rows=np.arange(len(target)),
             target=target,
             predictive=Normal(np.zeros(target.shape), np.ones(target.shape)),
             interval=np.stack([-bound, bound], axis=1),

@@ -57,6 +57,8 @@ def command(
     drop: tuple[str, ...],
     kinds: tuple[tuple[str, str], ...],
     ids: tuple[str, ...],
+    time: str | None,
+    group: str | None,
     delimiter: str | None,
     header: bool | None,
     contenders: tuple[str, ...],
@@ -84,7 +86,9 @@ def command(
         if out.suffix != ".csv":
             raise click.UsageError(f"--out must end in .csv, got {out}")
         check_file(out, data)
-    table = read_training_table(data, delimiter, header, targets, drop, ids, kinds)
+    table = read_training_table(
+        data, delimiter, header, targets, drop, ids, kinds, time, group
+    )
     n_rows, names = len(table.frame), table.schema.targets
     if folds > n_rows // 2:
         raise click.UsageError(
@@ -110,6 +114,7 @@ def command(
         table.inputs,
         table.targets,
         n_folds=folds,
+        blocks=table.blocks,
         random_state=seed,
         n_jobs=jobs,
         progress=True,

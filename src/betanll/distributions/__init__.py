@@ -6,8 +6,9 @@ own needs three methods: see `Distribution`.
 """
 
 from betanll.distributions._base import Affine, Distribution
+from betanll.distributions._joined import concatenate
 from betanll.distributions._mixture import Mixture
 from betanll.distributions._normal import Normal
 from betanll.distributions._student_t import StudentT
 
-__all__ = ["Affine", "Distribution", "Mixture", "Normal", "StudentT"]
+__all__ = ["Affine", "Distribution", "Mixture", "Normal", "StudentT", "concatenate"]
