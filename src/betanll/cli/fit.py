@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 import click
@@ -121,7 +122,7 @@ def command(
     from betanll.files import write_synced, written_atomically
     from betanll.tables import TableModel
 
-    started = time.perf_counter()
+    started = perf_counter()
     context = click.get_current_context()
     is_beta_given = context.get_parameter_source("beta") != ParameterSource.DEFAULT
     if is_beta_given and objective != "beta-nll":
@@ -164,7 +165,7 @@ def command(
         title=f"{', '.join(table.schema.targets)} in {data.name}",
         command=command_line(),
         data=data.name,
-        seconds=f"{time.perf_counter() - started:.1f}",
+        seconds=f"{perf_counter() - started:.1f}",
     )
     page = report.html()
     path = out / "report.html"
