@@ -14,6 +14,15 @@ from sklearn.model_selection import GroupKFold, KFold
 
 from betanll.typing import Rows
 
+__all__ = [
+    "RowBlocks",
+    "SplitRows",
+    "fit_options",
+    "nearest_cut",
+    "row_blocks",
+    "splits_of",
+]
+
 #: A training and a held-out part.
 SplitRows = tuple[Rows, Rows]
 

@@ -275,7 +275,10 @@ def test_entries_of_any_other_shape_are_points_of_one_output(shape):
         ({"every": 0}, "every must be a whole number of at least 1, got 0"),
         ({"memory": 0.5}, "memory must be a finite number of at least 1, got 0.5"),
         ({"warm_up": -1}, "warm_up must be a whole number of at least 0, got -1"),
-        ({"starved_below": 1.0}, r"starved_below must be a number in \(0, 1\), got 1.0"),
+        (
+            {"starved_below": 1.0},
+            r"starved_below must be a number in \(0, 1\), got 1.0",
+        ),
         ({"max_starved": 1.1}, r"max_starved must be a number in \[0, 1\], got 1.1"),
     ],
 )

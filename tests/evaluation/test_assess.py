@@ -83,9 +83,7 @@ def test_model_does_not_see_held_out_rows(assessment):
     X, y = table()
     train, _ = split(X, y)
     X[32:], y[32:] = -X[32:], 100 - y[32:]
-    other = assess(
-        HeteroscedasticRegressor(**SETTINGS), X, y, first_rows(), n_jobs=1
-    )
+    other = assess(HeteroscedasticRegressor(**SETTINGS), X, y, first_rows(), n_jobs=1)
     assert same_bits(assessment.model, other.model)
     assert other.targets[0].scores[MODEL] != assessment.targets[0].scores[MODEL]
     # and it is the one that fit alone gives

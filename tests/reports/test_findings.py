@@ -341,7 +341,10 @@ def test_predictions_that_get_worse_with_time_are_noticed():
     ("n_splits", "start"),
     [
         (1, "Scores and pictures are those of a model on 1,000 held-out rows that had"),
-        (5, "Scores and pictures are those of 5 models on 1,000 held-out rows that had"),
+        (
+            5,
+            "Scores and pictures are those of 5 models on 1,000 held-out rows that had",
+        ),
     ],
 )
 def test_scores_of_other_models_are_called_so(n_splits, start):
