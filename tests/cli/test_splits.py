@@ -57,7 +57,7 @@ def test_sorted_dates_are_noticed(fit, frame):
         (["--folds", "1"], "1 is not in the range"),
         (
             ["--folds", "3", "--training-rows"],
-            "--training-rows needs a single held-out",
+            "needs a single held-out part",
         ),
         (["--time", "day"], "there is no column 'day'"),
         (["--time", "a", "--group", "id"], "by time or by group: give one of them"),

@@ -340,10 +340,10 @@ def test_predictions_that_get_worse_with_time_are_noticed():
 @pytest.mark.parametrize(
     ("n_splits", "start"),
     [
-        (1, "Scores and pictures are those of a model on 1,000 held-out rows that had"),
+        (1, "Scores and pictures are those of a model on 1,000 held-out rows"),
         (
             5,
-            "Scores and pictures are those of 5 models on 1,000 held-out rows that had",
+            "Scores and pictures are those of 5 models on 1,000 held-out rows",
         ),
     ],
 )
