@@ -56,8 +56,8 @@ def fit_columns(
     else:
         return None, data
     # Blocks have zeros in place of missing targets.
-    blocks = list(Standardizer.of_targets(targets, weights).blocks(targets))
-    scaled = np.where(np.isnan(targets), np.nan, np.concatenate(blocks))
+    pieces = list(Standardizer.of_targets(targets, weights).blocks(targets))
+    scaled = np.where(np.isnan(targets), np.nan, np.concatenate(pieces))
     shares = None if weights is None else weights[:, 0]
     return encoder.fit_encode(
         named_columns(data), scaled, shares, blocks=blocks, random_state=random_state

@@ -29,9 +29,10 @@ def concatenate(parts: Sequence[Distribution]) -> Distribution:
     if len(kinds) > 1:
         names = ", ".join(sorted(kind.__name__ for kind in kinds))
         raise TypeError(f"distributions of one class can be joined, not of {names}")
-    if isinstance(first, Mixture):
-        components = zip(*(part.components for part in parts), strict=True)
-        return Mixture([concatenate(rows) for rows in components], _weights(parts))
+    mixtures = [part for part in parts if isinstance(part, Mixture)]
+    if mixtures:
+        components = zip(*(part.components for part in mixtures), strict=True)
+        return Mixture([concatenate(rows) for rows in components], _weights(mixtures))
     return replace(
         first,  # type: ignore[type-var]
         **{
@@ -48,14 +49,15 @@ def _joined(values: Sequence[Any]) -> Any:
     return np.concatenate(values)
 
 
-def _weights(mixtures: Sequence[Any]) -> Array | None:
+def _weights(mixtures: Sequence[Mixture]) -> Array | None:
     """Return the weights of several mixtures for each of their rows."""
     if all(mixture.weights is None for mixture in mixtures):
         return None
     found = []
     for mixture in mixtures:
         n = len(mixture.components)
-        weights = np.full(n, 1 / n) if mixture.weights is None else mixture.weights
+        given = mixture.weights
+        weights = np.full(n, 1 / n) if given is None else np.asarray(given)
         rows = (len(mixture), n)
         found.append(np.broadcast_to(weights, rows) if weights.ndim == 1 else weights)
     return np.concatenate(found)
