@@ -6,6 +6,7 @@ import contextlib
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -58,8 +59,7 @@ def command(
     drop: tuple[str, ...],
     kinds: tuple[tuple[str, str], ...],
     ids: tuple[str, ...],
-    delimiter: str | None,
-    header: bool | None,
+    reading: dict[str, Any],
     out: Path | None,
     as_json: bool,
     hidden: tuple[int, ...],
@@ -85,11 +85,11 @@ def command(
     # Notes on the table must not get between the numbers for machines.
     notes = sys.stderr if as_json else sys.stdout
     with contextlib.redirect_stdout(notes):
-        table = read_training_table(data, delimiter, header, targets, drop, ids, kinds)
+        table = read_training_table(data, reading, targets, drop, ids, kinds)
     schema = table.schema
     if len(table.frame) < MIN_ROWS:
         raise TableError(
-            f"{data} has {len(table.frame)} rows with a target; the doctor needs "
+            f"{table.name} has {len(table.frame)} rows with a target; the doctor needs "
             f"{MIN_ROWS}"
         )
     settings = TrialSettings(
@@ -110,9 +110,9 @@ def command(
 
         page = diagnosis_page(
             diagnosis,
-            title=f"Is the likelihood starving points of {data.name}?",
+            title=f"Is the likelihood starving points of {Path(table.name).name}?",
             configuration={
-                "data": str(data),
+                "data": table.name,
                 "targets": ", ".join(schema.targets),
                 "rows": f"{diagnosis.n_rows}, of which {diagnosis.n_training_rows} "
                 f"train and {len(diagnosis.test_rows)} are held out",

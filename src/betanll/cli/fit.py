@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -75,8 +76,7 @@ def command(
     drop: tuple[str, ...],
     kinds: tuple[tuple[str, str], ...],
     ids: tuple[str, ...],
-    delimiter: str | None,
-    header: bool | None,
+    reading: dict[str, Any],
     out: Path,
     objective: str,
     beta: float | str,
@@ -91,8 +91,8 @@ def command(
 ) -> None:
     """Learn mean and spread of columns of a table.
 
-    DATA is a CSV or Parquet file. The command scores the model on held-out rows, next
-    to three baselines.
+    DATA is a CSV, Excel, JSON or Parquet file, or - for the standard input. The
+    command scores the model on held-out rows, next to three baselines.
     """
     from betanll.estimators import (
         MODEL_FOLDER,
@@ -111,11 +111,12 @@ def command(
     check_file(out / "report.html")
     model_path = out / MODEL_FOLDER
     is_replaced = check_replaceable(model_path)
-    table = read_training_table(data, delimiter, header, targets, drop, ids, kinds)
+    table = read_training_table(data, reading, targets, drop, ids, kinds)
     split = table.split(test_fraction, random_state=seed)
     print_columns(table.columns)
     n_train, n_test = len(split.train[1]), len(split.test[1])
-    click.echo(f"{data.name}: training on {n_train} rows, {n_test} rows held out.")
+    name = Path(table.name).name  # "standard input" for -
+    click.echo(f"{name}: training on {n_train} rows, {n_test} rows held out.")
     regressor = HeteroscedasticRegressor(
         preset=preset,
         objective=objective,
@@ -128,9 +129,9 @@ def command(
     )
     model = TableModel.of_split(split, regressor, n_jobs=jobs, progress=True)
     report = model.report(
-        title=f"{', '.join(split.schema.targets)} in {data.name}",
+        title=f"{', '.join(split.schema.targets)} in {name}",
         command=command_line(),
-        data=data.name,
+        data=name,
         **{"training rows": f"{n_train}"},
         seconds=f"{time.perf_counter() - started:.1f}",
     )

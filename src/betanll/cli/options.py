@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
@@ -28,6 +29,7 @@ PRESETS = ("fast", "default", "best", "paper")
 #: As the preset has it.
 AUTO = "auto"
 _MAX_DIGITS = 18
+_READING = ("delimiter", "header", "skip_rows", "encoding", "na_values", "sheet")
 
 
 def beta_or_auto(text: str) -> float | str:
@@ -207,6 +209,56 @@ def column_kind(text: str) -> tuple[str, str]:
     return name, kind
 
 
+def reading_options(command: Command) -> Command:
+    """Add what says how DATA is written; the command gets it as `reading`."""
+
+    @functools.wraps(command)
+    def gathered(*args: Any, **values: Any) -> Any:
+        reading = {name: values.pop(name) for name in _READING}
+        return command(*args, reading=reading, **values)
+
+    for decorate in reversed(
+        [
+            click.option(
+                "--delimiter",
+                help="Character that separates the cells of a CSV file."
+                "  [default: detected]",
+            ),
+            click.option(
+                "--header/--no-header",
+                default=None,
+                help="Whether the first line has names.  [default: found out]",
+            ),
+            click.option(
+                "--skip-rows",
+                type=click.IntRange(0, MAX_COUNT),
+                default=0,
+                metavar="NUMBER",
+                help="Lines before the table to skip.",
+            ),
+            click.option(
+                "--encoding",
+                metavar="NAME",
+                help="Encoding of a text file, such as cp1252 or utf-16."
+                "  [default: detected]",
+            ),
+            click.option(
+                "--na-values",
+                multiple=True,
+                metavar="CELL",
+                help="Cell that counts as missing, such as -99; may be repeated.",
+            ),
+            click.option(
+                "--sheet",
+                metavar="NAME",
+                help="Sheet of an Excel file.  [default: the first]",
+            ),
+        ]
+    ):
+        gathered = decorate(gathered)
+    return cast(Command, gathered)
+
+
 def table_options(command: Command) -> Command:
     """Add what says which columns of which file are meant."""
     for decorate in reversed(
@@ -242,16 +294,7 @@ def table_options(command: Command) -> Command:
                 metavar="COLUMN",
                 help="Column to hand on to the predictions; may be repeated.",
             ),
-            click.option(
-                "--delimiter",
-                help="Character that separates the cells of a CSV file."
-                "  [default: detected]",
-            ),
-            click.option(
-                "--header/--no-header",
-                default=None,
-                help="Whether the first line has names.  [default: found out]",
-            ),
+            reading_options,
             plugin_option,
         ]
     ):
@@ -295,8 +338,7 @@ def training_options(command: Command) -> Command:
 
 def read_training_table(
     data: Path,
-    delimiter: str | None,
-    header: bool | None,
+    reading: Mapping[str, Any],
     targets: Sequence[str],
     drop: Sequence[str],
     ids: Sequence[str],
@@ -311,8 +353,7 @@ def read_training_table(
         drop=drop,
         ids=ids,
         kinds=dict(kinds),
-        delimiter=delimiter,
-        header=header,
+        **reading,
     )
     for note in (*table.notes, *table.column_notes):
         say_note(note)

@@ -22,6 +22,7 @@ from betanll.estimators import (
 )
 from betanll.evaluation import Assessment
 from betanll.reports import FitReport, report_of
+from betanll.tables._options import READING
 from betanll.tables._schema import TableSchema
 from betanll.tables._training import Split, TrainingTable
 
@@ -82,8 +83,7 @@ class TableModel:
         drop: Sequence[str] = (),
         ids: Sequence[str] = (),
         kinds: Mapping[str, str | Column] | None = None,
-        delimiter: str | None = None,
-        header: bool | None = None,
+        na_values: Sequence[str | float] | str | float = (),
         test_fraction: float = 0.2,
         random_state: int = 0,
         n_jobs: int | None = None,
@@ -95,10 +95,10 @@ class TableModel:
         Parameters
         ----------
         data : path or DataFrame
-            A CSV or Parquet file, or a table of pandas, polars or pyarrow.
+            A file, as in :func:`open_table`, or a table of pandas, polars or pyarrow.
         target : str or sequence of str
             Columns to predict.
-        drop, ids, kinds, delimiter, header
+        drop, ids, kinds, na_values
             As in :meth:`TrainingTable.read`.
         test_fraction : float, default=0.2
             Share of the rows that only judge the model.
@@ -109,16 +109,19 @@ class TableModel:
         verbose : int, default=0
             Whether to show progress.
         **parameters
-            Of :class:`~betanll.estimators.HeteroscedasticRegressor`.
+            Of :class:`~betanll.estimators.HeteroscedasticRegressor`, and for files
+            ``delimiter``, ``header``, ``encoding``, ``skip_rows`` and ``sheet`` of
+            :func:`open_table`.
         """
+        reading = {name: parameters.pop(name) for name in READING & {*parameters}}
         table = TrainingTable.read(
             data,
             target,
             drop=drop,
             ids=ids,
             kinds=kinds,
-            delimiter=delimiter,
-            header=header,
+            na_values=na_values,
+            **reading,
         )
         model = cls.of_split(
             table.split(test_fraction, random_state=random_state),
