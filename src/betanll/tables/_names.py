@@ -43,7 +43,7 @@ def unique_names(header: Sequence[str]) -> Names:
             while (unique := f"{base}.{k}") in taken:
                 k += 1
         taken.add(unique)
-        seen.add(name)
+        seen.update({name} - {""})
         places[name].append(i)
         columns.append(unique)
     nameless = tuple(columns[i - 1] for i in places.pop("", []))

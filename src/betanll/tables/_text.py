@@ -114,8 +114,9 @@ def find_text(
 
 def comment_note(comments: list[str]) -> str:
     first = shown(comments[0].strip())
-    rest = f" and {_lines(len(comments) - 1)} more" if len(comments) > 1 else ""
-    return f"the comment {first}{rest} before the table is skipped."
+    if len(comments) == 1:
+        return f"the comment {first} before the table is skipped."
+    return f"{len(comments)} comments before the table are skipped, first {first}."
 
 
 def _lines(n: int) -> str:
