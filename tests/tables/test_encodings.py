@@ -87,7 +87,15 @@ def test_unknown_encodings(write, name):
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (TEXT.encode("utf-16-le"), "the file is not text"),
+        (b"a,b\0\n1,2\n", "the file is not text"),
+        (
+            TEXT.encode("utf-16-le"),
+            "the file seems to be UTF-16 .* --encoding utf-16-le",
+        ),
+        (
+            TEXT.encode("utf-16-be"),
+            "the file seems to be UTF-16 .* --encoding utf-16-be",
+        ),
         (
             TEXT.encode() + b"1,\xff\n",
             "the text is UTF-8, but not in line 4: repair it",

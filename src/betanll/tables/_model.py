@@ -113,7 +113,7 @@ class TableModel:
             ``delimiter``, ``header``, ``encoding``, ``skip_rows`` and ``sheet`` of
             :func:`open_table`.
         """
-        reading = {name: parameters.pop(name) for name in READING & {*parameters}}
+        reading = {name: parameters.pop(name) for name in READING if name in parameters}
         table = TrainingTable.read(
             data,
             target,

@@ -12,7 +12,7 @@ from betanll.sentences import shown
 from betanll.tables._errors import fault
 
 #: Names of options that only say how a file is read.
-READING = frozenset(("delimiter", "header", "encoding", "skip_rows", "sheet"))
+READING = ("delimiter", "header", "encoding", "skip_rows", "sheet")
 
 
 @dataclass(frozen=True)

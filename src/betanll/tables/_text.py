@@ -129,7 +129,14 @@ def _encoding_of(source: Source, data: bytes, is_whole: bool) -> tuple[str, list
         if data.startswith(mark):
             return encoding, []
     if b"\0" in data:
-        raise fault(source.path, "the file is not text")
+        complaint = "the file is not text"
+        for first, name in ((1, "utf-16-le"), (0, "utf-16-be")):
+            if 4 * data[first::2].count(0) > len(data):
+                complaint = (
+                    "the file seems to be UTF-16 without a byte order mark: say so "
+                    f"with --encoding {name}"
+                )
+        raise fault(source.path, complaint)
     if is_whole:
         foreign = _first_foreign(io.BytesIO(data), source.path)
     else:

@@ -25,6 +25,7 @@ from betanll.columns import (
 from betanll.sentences import listed, option
 from betanll.tables._file import INDEX_NAME
 from betanll.tables._open import open_table
+from betanll.tables._options import READING
 from betanll.tables._schema import TableSchema
 from betanll.typing import Array, Rows
 
@@ -123,8 +124,10 @@ class TrainingTable:
         nameless: Sequence[str] = ()
         missing = as_markers(na_values)
         if is_frame(data):
+            if given := [name for name in READING if reading.pop(name, None)]:
+                raise TableError(f"{listed(given)}: only files have this option")
             if reading:
-                raise TableError(f"{listed(reading)} are for files, not for tables")
+                raise TypeError(f"there is no option {listed(reading)}")
             name, frame = "the table", as_pandas(data)
             markers = {c: missing for c in frame.columns if c not in ids}
             frame = mark_missing(frame, markers)
