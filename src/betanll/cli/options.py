@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from betanll import objectives
 from betanll._exponents import is_exponent, unusual_exponent
 from betanll._limits import MAX_LAYERS, MAX_MEMBERS, MAX_UNITS
+from betanll.cli._reading import reading_options
 from betanll.plugins import import_plugin
 from betanll.sentences import shortened
 
@@ -29,7 +29,6 @@ PRESETS = ("fast", "default", "best", "paper")
 #: As the preset has it.
 AUTO = "auto"
 _MAX_DIGITS = 18
-_READING = ("delimiter", "header", "skip_rows", "encoding", "na_values", "sheet")
 
 
 def beta_or_auto(text: str) -> float | str:
@@ -207,56 +206,6 @@ def column_kind(text: str) -> tuple[str, str]:
     if not equals or not name:
         raise click.BadParameter(f"{text!r} is not like zip=category.")
     return name, kind
-
-
-def reading_options(command: Command) -> Command:
-    """Add what says how DATA is written; the command gets it as `reading`."""
-
-    @functools.wraps(command)
-    def gathered(*args: Any, **values: Any) -> Any:
-        reading = {name: values.pop(name) for name in _READING}
-        return command(*args, reading=reading, **values)
-
-    for decorate in reversed(
-        [
-            click.option(
-                "--delimiter",
-                help="Character that separates the cells of a CSV file."
-                "  [default: detected]",
-            ),
-            click.option(
-                "--header/--no-header",
-                default=None,
-                help="Whether the first line has names.  [default: found out]",
-            ),
-            click.option(
-                "--skip-rows",
-                type=click.IntRange(0, MAX_COUNT),
-                default=0,
-                metavar="NUMBER",
-                help="Lines before the table to skip.",
-            ),
-            click.option(
-                "--encoding",
-                metavar="NAME",
-                help="Encoding of a text file, such as cp1252 or utf-16."
-                "  [default: detected]",
-            ),
-            click.option(
-                "--na-values",
-                multiple=True,
-                metavar="CELL",
-                help="Cell that counts as missing, such as -99; may be repeated.",
-            ),
-            click.option(
-                "--sheet",
-                metavar="NAME",
-                help="Sheet of an Excel file.  [default: the first]",
-            ),
-        ]
-    ):
-        gathered = decorate(gathered)
-    return cast(Command, gathered)
 
 
 def table_options(command: Command) -> Command:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from betanll.cli._reading import reading_options
 from betanll.cli.options import (
     MAX_COUNT,
     fraction,
     plugin_option,
-    reading_options,
     say_note,
 )
 

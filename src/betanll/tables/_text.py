@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple, TextIO
 
 from betanll.sentences import shortened, shown
 from betanll.tables._errors import fault
@@ -49,8 +49,7 @@ class Text:
             self.source.opened() as binary,
             io.TextIOWrapper(binary, encoding=self.encoding, newline="") as handle,
         ):
-            for _ in range(self.n_skipped):
-                handle.readline()
+            _skip(handle, self.n_skipped)
             yield handle
 
 
@@ -86,8 +85,7 @@ def find_text(
     if "\0" in sample:
         raise fault(path, "the file is not text")
     lines = io.StringIO(sample, newline="")
-    for _ in range(options.skip_rows):
-        lines.readline()
+    _skip(lines, options.skip_rows)
     n_skipped, comments = options.skip_rows, []
     start = lines.tell()
     for i, line in enumerate(lines if has_comments else (), options.skip_rows + 1):
@@ -97,8 +95,7 @@ def find_text(
         elif line.strip():
             break
     lines.seek(start)
-    for _ in range(n_skipped - options.skip_rows):
-        lines.readline()
+    _skip(lines, n_skipped - options.skip_rows)
     sample = lines.read()
     if not sample.strip():
         complaint = "the file is empty"
@@ -110,6 +107,12 @@ def find_text(
     return FoundText(
         Text(source, encoding, n_skipped), sample, is_whole, comments, notes
     )
+
+
+def _skip(handle: TextIO, n: int) -> None:
+    for _ in range(n):
+        if not handle.readline():
+            return
 
 
 def comment_note(comments: list[str]) -> str:
