@@ -217,7 +217,7 @@ def test_options_of_reading(command, data, save, refused, tmp_path):
     for arguments, sentence in (
         ([data, "--encoding", "klingon"], "there is no encoding 'klingon': take for i"),
         ([data, "--skip-rows", "-1"], "'--skip-rows': -1 is not in the range"),
-        ([data, "--skip-rows", "99"], "nothing follows the 99 lines that are skipped"),
+        ([data, "--skip-rows", "99"], "nothing follows the skipped 99 lines"),
         ([data, "--sheet", "x"], "--sheet means nothing in text files"),
         ([bad, "--encoding", "utf-8"], "the text is not UTF-8: name its encoding with"),
     ):

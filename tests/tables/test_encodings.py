@@ -139,7 +139,7 @@ def test_comments_before_rows_without_names(write):
     assert lists(open_table(write("a,b\n#1,2\n"))) == {"a": ["#1"], "b": [2]}
     with pytest.raises(TableError, match="row 2 has 1 cell instead of 2"):
         open_table(write("# x\na,b\n1,2\n3\n"))
-    with pytest.raises(TableError, match="nothing follows the 2 lines that are skip"):
+    with pytest.raises(TableError, match="nothing follows the skipped 2 lines"):
         open_table(write("# x\n# y\n"))
 
 
@@ -154,7 +154,7 @@ def test_rows_are_skipped_on_demand(write):
         "column_2": [2],
     }
     for n in (99, 10**30):
-        with pytest.raises(TableError, match=f"nothing follows the {n} lines that are"):
+        with pytest.raises(TableError, match=f"nothing follows the skipped {n} lines"):
             open_table(path, skip_rows=n)
     for odd in (-1, 1.5, True, "2"):
         with pytest.raises(TableError, match="skip_rows must be a whole number of at"):

@@ -10,7 +10,6 @@ import lzma
 import re
 import sys
 import zipfile
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -35,7 +34,6 @@ SUFFIXES = {
 }
 #: A file may grow to so many bytes, and beyond them to so many times its own size.
 MAX_BYTES, MAX_RATIO = 2**30, 200
-_BROKEN = (OSError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
 
 
 def packing_of(start: bytes) -> str | None:
@@ -99,7 +97,10 @@ class _Guarded(io.RawIOBase):
             data = self._stream.read(len(buffer))
         except EOFError:
             raise fault(self._path, "the compressed file is cut off") from None
-        except _BROKEN as error:
+        except MemoryError:
+            raise
+        # Each library has errors of its own.
+        except Exception as error:
             if "Truncated" in str(error):
                 raise fault(self._path, "the compressed file is cut off") from None
             raise fault(
@@ -126,9 +127,10 @@ def _xz(raw: BinaryIO, path: Path) -> Any:
 
 def _zstandard(raw: BinaryIO, path: Path) -> Any:
     if sys.version_info >= (3, 14):
-        from compression import zstd
+        with contextlib.suppress(ImportError):
+            from compression import zstd
 
-        return zstd.ZstdFile(raw)
+            return zstd.ZstdFile(raw)
     try:
         import pyarrow
     except ImportError:
@@ -163,5 +165,5 @@ def _opened_member(archive: zipfile.ZipFile, member: str, path: Path) -> BinaryI
         raise fault(
             path, f"{member!r} is packed in a way that cannot be read: unpack it first"
         ) from None
-    except _BROKEN:
+    except (OSError, zipfile.BadZipFile):
         raise fault(path, "the zip archive is broken or cut off") from None

@@ -102,7 +102,8 @@ def find_text(
         if not is_whole:
             complaint = "no table begins in the first 256 KiB"
         elif n_skipped:
-            complaint = f"nothing follows the {_lines(n_skipped)} that are skipped"
+            what = "line" if n_skipped == 1 else f"{n_skipped} lines"
+            complaint = f"nothing follows the skipped {what}"
         raise fault(path, complaint)
     return FoundText(
         Text(source, encoding, n_skipped), sample, is_whole, comments, notes
@@ -120,10 +121,6 @@ def comment_note(comments: list[str]) -> str:
     if len(comments) == 1:
         return f"the comment {first} before the table is skipped."
     return f"{len(comments)} comments before the table are skipped, first {first}."
-
-
-def _lines(n: int) -> str:
-    return "1 line" if n == 1 else f"{n} lines"
 
 
 def _encoding_of(source: Source, data: bytes, is_whole: bool) -> tuple[str, list[str]]:
