@@ -90,7 +90,7 @@ def test_text_that_is_no_category(frame, refused_fit):
 def test_names_of_columns(frame, refused_fit):
     text = frame.to_csv(index=False)
     twice = text.replace("id,a,b", "id,a,a", 1)
-    assert "the name 'a' is shared by columns 2 and 3" in refused_fit(twice)
+    assert "(did you mean 'a.2'?) among 'id', " in refused_fit(twice, target="a.3")
     assert "there is no column 'Y' (did" not in refused_fit(frame, target="Y")
     assert "there is no column 'nope'" in refused_fit(frame, target="nope")
     assert "no column 'nope'" in refused_fit(frame, "--drop", "nope")
@@ -116,12 +116,15 @@ def test_files_that_are_no_tables(frame, save, refused_fit, tmp_path):
     binary = tmp_path / "binary.csv"
     binary.write_bytes(os.urandom(500) + b"\0")
     assert "is not text" in refused_fit(binary)
-    binary.write_bytes(b"a,y\n\xff\xfe,1\n" * 20)
-    assert "is not UTF-8" in refused_fit(binary)
-    assert "must end in .csv" in refused_fit(save("a,y\n", "table.xlsx"))
+    binary.write_bytes(b"a,y\n\xff\x81,1\n" * 20)
+    assert "is not text in UTF-8 or Windows-1252; if it" in refused_fit(binary)
+    assert "must end in .csv" in refused_fit(save("a,y\n", "table.doc"))
     ragged = frame.to_csv(index=False).replace("007,", "007,1,", 1)
     assert "row 8 has 6 cells instead of 5" in refused_fit(ragged)
-    assert "broken or not gzip" in refused_fit(save("a,y\n1,2\n", "data.csv.gz"))
+    line = refused_fit(save("a,y\n1,2\n", "data.csv.gz"))
+    assert line == (
+        "data.csv.gz: the name says gzip, but the file is not packed: rename it"
+    )
 
 
 # Options
@@ -178,7 +181,7 @@ def test_nonsense_options_of_fit(data, refused_fit, options, message):
         (["predict", "m", "d.csv", "--coverage", "nan"], "nan does not lie between"),
         (["predict", "m", "d.csv", "--chunk-rows", "0"], "0 is not in the range"),
         (["predict", "m", "d.csv", "--chunk-rows", "9" * 40], "is not in the range"),
-        (["predict", "m", "d.csv", "--out", "p.txt"], "must end in .csv or .csv.gz"),
+        (["predict", "m", "d.csv", "--out", "p.txt"], "must end in .csv, .csv.gz or"),
         (["predict", "m", "d.csv"], "m does not exist"),
     ],
 )

@@ -19,14 +19,16 @@ ODD = [
     *("{}", "%s", "{0}", "$HOME", "y", "a", "id", "nope", "y,a", "beta-nll:", "nll:1"),
     *("beta-nll:nan", "beta-nll:auto", "mse", "crps", "none", "fast"),
 ]
-TABLE = ("--target", "--drop", "--id", "--delimiter", "--header", "--no-header")
+READING = ("--delimiter", "--header", "--no-header", "--encoding", "--skip-rows")
+READING = (*READING, "--na-values", "--sheet")
+TABLE = ("--target", "--drop", "--id", *READING)
 TRAINING = ("--hidden", "--max-updates", "--seed", "--jobs", "--out")
 MORE = ("--members", "--preset", "--objective")
 OPTIONS = {
     "fit": (*TABLE, *TRAINING, *MORE, "--beta", "--calibration", "--test-fraction"),
     "compare": (*TABLE, *TRAINING, *MORE, "--folds"),
     "diagnose": (*TABLE, *TRAINING, "--learning-rate", "--json"),
-    "predict": ("--out", "--coverage", "--delimiter", "--header", "--chunk-rows"),
+    "predict": ("--out", "--coverage", "--chunk-rows", *READING),
 }
 FLAGS = ("--header", "--no-header", "--json")
 

@@ -225,18 +225,12 @@ def test_types_differ_between_chunks(write):
         ('""\n', "data.csv: the file is empty"),
         ("\ufeff", "data.csv: the file is empty"),
         ("a,b\n", "data.csv: the file has column names but no rows"),
-        (b"PK\x03\x04\0\0", "data.csv: the file is not text"),
-        ("a,b\n1,2\n".encode("utf-16"), "data.csv: the text is UTF-16: save it as U"),
-        ("a,b\n1,ä\n".encode("latin-1"), "data.csv: the text is not UTF-8: save it as"),
+        (b"a,b\n1,\0\n", "data.csv: the file is not text"),
         ("a,b\n1,2\n1,2,3\n", "data.csv: row 2 has 3 cells instead of 2"),
         ("a,b\n1,2,3\n1,2,3\n", "data.csv: row 1 has 3 cells instead of 2"),
         ("a,b\n1,2,\n1,2,\n", "data.csv: row 1 has 3 cells instead of 2"),
         ("a,b\n1,2\n1\n", "data.csv: row 2 has 1 cell instead of 2"),
         ("1,2\n1\n", "data.csv: row 2 has 1 cell instead of 2"),
-        ("a,b,c,b\n1,2,3,4\n", "data.csv: the name 'b' is shared by columns 2 and 4"),
-        ("a,b,\n1,2,3\n", "data.csv: column 3 of 3 has no name in the header"),
-        (",,c\n1,2,3\n", "data.csv: column 2 of 3 has no name in the header"),
-        (",column_1\n1,2\n", "the name 'column_1' is shared by columns 1 and 2"),
         ("a b\n1 2\n", "data.csv: there is a single column in 'a b': if the delimiter"),
         ("a:b\n1:2\n", "is wrong, give it with --delimiter"),
         (f"{'a ' * 99}\n1 2\n", f"column in '{('a ' * 99)[:37]}...': if the"),
@@ -257,9 +251,11 @@ def test_faults_of_the_path(tmp_path, write):
     (tmp_path / "sub.csv").mkdir()
     with pytest.raises(TableError, match=r"^sub.csv: is a folder, not a file$"):
         open_table(tmp_path / "sub.csv")
-    for name in ("data.xlsx", "data", "data.parquet.gz", "data.gz"):
+    for name in ("data.doc", "data.csv.old", "data.doc.gz"):
         with pytest.raises(TableError, match=f"^{name}: the name must end in .csv, "):
             open_table(write("a,b\n1,2\n", name))
+    for name in ("data", "data.gz"):
+        assert lists(open_table(write("a,b\n1,2\n", name))) == {"a": [1], "b": [2]}
     for wrong in ("::", "", '"', "\n", "\0", "é", "\ud800"):
         with pytest.raises(TableError, match="must be one ASCII character, got"):
             open_table(write("a,b\n1,2\n"), delimiter=wrong)
@@ -302,11 +298,10 @@ def test_messages_are_short_and_printable(write):
         "a\x1b[31mb,a\x1b[31mb\n1,2\n",
         f"{','.join('y' * i for i in range(1, 99))},y\n{'1,' * 98}1\n",
     ):
-        with pytest.raises(TableError, match="is shared by columns") as caught:
-            open_table(write(content))
-        assert len(str(caught.value)) <= 300
-        assert str(caught.value).isprintable()
-        assert str(caught.value).startswith("data.csv: the name ")
+        (note,) = open_table(write(content)).notes
+        assert len(note) <= 300
+        assert note.isprintable()
+        assert note.startswith("the name ")
 
 
 @pytest.mark.parametrize("sign", ["", "-"])
@@ -339,7 +334,6 @@ def test_a_wrong_delimiter(write):
         (b"1\n", "row 100001 has 1 cell instead of 2"),
         (b"1,2,3\n", "row 100001 has 3 cells instead of 2"),
         (b"1,2,\n", "row 100001 has 3 cells instead of 2"),
-        (b"1,\xe4\n", "the text is not UTF-8"),
         (b'1,"2\n', "a quotation mark is left open"),
     ],
 )
@@ -353,7 +347,7 @@ def test_faults_beyond_the_sample(write, bad, sentence):
 
 
 def test_a_long_row_anywhere_in_a_chunk(write, monkeypatch):
-    monkeypatch.setattr("betanll.tables._csv.SAMPLE_BYTES", 20)
+    monkeypatch.setattr("betanll.tables._text.SAMPLE_BYTES", 20)
     for first in ("a,b\n", ""):
         for n_before in range(10, 18):
             table = open_table(write(first + "1,2\n" * n_before + "1,2,3\n1,2\n"))
@@ -379,15 +373,14 @@ def test_broken_gzip(write):
         open_table(path)
     # Cut beyond the sample
     path.write_bytes(whole[:-1000])
-    table = open_table(path)
+    with pytest.raises(TableError, match="the compressed file is cut off"):
+        open_table(path)
+    table = open_table(path, encoding="utf-8")
     for read in (table.read, lambda: list(table.chunks())):
         with pytest.raises(TableError, match="the compressed file is cut off"):
             read()
-    path.write_bytes(b"a,b\n1,2\n")
-    with pytest.raises(TableError, match="compressed file is broken or not gzip"):
-        open_table(path)
     path.write_bytes(whole[:50] + b"garbage" * 100 + whole[700:])
-    with pytest.raises(TableError, match=r"compressed file is|is not UTF-8"):
+    with pytest.raises(TableError, match=r"compressed file is broken \(gzip\)|UTF-8"):
         open_table(path).read()
 
 

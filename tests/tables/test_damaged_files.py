@@ -7,6 +7,7 @@ import gzip
 import io
 import os
 import random
+import zipfile
 
 import numpy as np
 import pandas as pd
@@ -89,6 +90,34 @@ def parquet_file(rng):
     return "t.parquet", change(content[:n], rng) + content[n:]
 
 
+def json_file(rng):
+    """Return the name and the bytes of damaged records."""
+    text = rng.choice(TEXTS)
+    frame = pd.read_csv(io.StringIO(text), sep=text.splitlines()[0][-2])
+    is_array = rng.random() < 0.3
+    content = frame.to_json(orient="records", lines=not is_array, force_ascii=False)
+    change = rng.choice([mutated, mutated, flipped])
+    return "t.jsonl", change(content.encode(), rng)
+
+
+def excel_file(rng):
+    """Return the name and the bytes of a workbook with a damaged member or frame."""
+    text = rng.choice(TEXTS)
+    frame = pd.read_csv(io.StringIO(text), sep=text.splitlines()[0][-2])
+    buffer = io.BytesIO()
+    frame.to_excel(buffer, index=False)
+    change = rng.choice([mutated, flipped])
+    if rng.random() < 0.3:
+        return "t.xlsx", change(buffer.getvalue(), rng)
+    damaged = io.BytesIO()
+    with zipfile.ZipFile(buffer) as archive, zipfile.ZipFile(damaged, "w") as other:
+        unlucky = rng.choice([*archive.namelist(), "xl/worksheets/sheet1.xml"])
+        for name in archive.namelist():
+            content = archive.read(name)
+            other.writestr(name, change(content, rng) if name == unlucky else content)
+    return "t.xlsx", damaged.getvalue()
+
+
 def outcome(path):
     """Return "read", or the sentence that refuses the file."""
     try:
@@ -110,10 +139,12 @@ def outcome(path):
     return "read"
 
 
-@pytest.mark.parametrize("make", [text_file, parquet_file])
+@pytest.mark.parametrize("make", [text_file, parquet_file, json_file, excel_file])
 def test_damaged_files(tmp_path, make):
     if make is parquet_file:
         pytest.importorskip("pyarrow")
+    if make is excel_file:
+        pytest.importorskip("openpyxl")
     outcomes = []
     for seed in range(N_FILES):
         name, content = make(random.Random(seed))

@@ -131,3 +131,29 @@ def test_tables_are_read_without_jax():
     code = "import sys, betanll.tables; print('jax' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout == "False\n"
+
+
+def test_options_of_reading_reach_the_file(frame, tmp_path):
+    path = tmp_path / "t.csv"
+    text = "Report\n" + frame.rename(columns={"city": "städt"}).to_csv(index=False)
+    path.write_text(text, "cp1252")
+    options = {"skip_rows": 1, "encoding": "cp1252", "delimiter": ",", "header": True}
+    table = TrainingTable.read(path, "price", ids=["address"], **options)
+    assert [line.name for line in table.columns] == ["rooms", "städt"]
+    assert table.notes == []
+    for read in (TrainingTable.read, TableModel.fit):
+        with pytest.raises(TableError, match="there is no encoding 'klingon'"):
+            read(path, "price", encoding="klingon")
+        with pytest.raises(TableError, match="there is no column 'price' among"):
+            read(path, "price", header=False, skip_rows=1)
+        with pytest.raises(TableError, match="'encoding': only files have this option"):
+            read(frame, "price", encoding="cp1252")
+        with pytest.raises(TypeError):
+            read(frame, "price", encodings="cp1252", header=None)
+
+
+def test_a_nameless_column_without_cells_gets_one_note(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,y,\n" + "".join(f"{i * i},{i},\n" for i in range(12)))
+    table = TrainingTable.read(path, "y")
+    assert table.column_notes == ["column 'column_3' has no values and is not used."]

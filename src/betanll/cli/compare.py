@@ -59,8 +59,7 @@ def command(
     ids: tuple[str, ...],
     time: str | None,
     group: str | None,
-    delimiter: str | None,
-    header: bool | None,
+    reading: dict[str, Any],
     contenders: tuple[str, ...],
     folds: int,
     out: Path | None,
@@ -86,9 +85,7 @@ def command(
         if out.suffix != ".csv":
             raise click.UsageError(f"--out must end in .csv, got {out}")
         check_file(out, data)
-    table = read_training_table(
-        data, delimiter, header, targets, drop, ids, kinds, time, group
-    )
+    table = read_training_table(data, reading, targets, drop, ids, kinds, time, group)
     n_rows, names = len(table.frame), table.schema.targets
     if folds > n_rows // 2:
         raise click.UsageError(
@@ -108,7 +105,8 @@ def command(
             columns={c.name: c for c in table.schema.encoder.columns},
             random_state=seed,
         )
-    click.echo(f"{data.name}: {n_rows} rows, {len(models)} objectives, {folds} folds.")
+    file = Path(table.name).name  # "standard input" for -
+    click.echo(f"{file}: {n_rows} rows, {len(models)} objectives, {folds} folds.")
     comparison = compare(
         models,
         table.inputs,

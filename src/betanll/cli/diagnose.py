@@ -6,6 +6,7 @@ import contextlib
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -60,8 +61,7 @@ def command(
     ids: tuple[str, ...],
     time: str | None,
     group: str | None,
-    delimiter: str | None,
-    header: bool | None,
+    reading: dict[str, Any],
     out: Path | None,
     as_json: bool,
     hidden: tuple[int, ...],
@@ -88,12 +88,12 @@ def command(
     notes = sys.stderr if as_json else sys.stdout
     with contextlib.redirect_stdout(notes):
         table = read_training_table(
-            data, delimiter, header, targets, drop, ids, kinds, time, group
+            data, reading, targets, drop, ids, kinds, time, group
         )
     schema = table.schema
     if len(table.frame) < MIN_ROWS:
         raise TableError(
-            f"{data} has {len(table.frame)} rows with a target; the doctor needs "
+            f"{table.name} has {len(table.frame)} rows with a target; the doctor needs "
             f"{MIN_ROWS}"
         )
     settings = TrialSettings(
@@ -115,9 +115,9 @@ def command(
 
         page = diagnosis_page(
             diagnosis,
-            title=f"Is the likelihood starving points of {data.name}?",
+            title=f"Is the likelihood starving points of {Path(table.name).name}?",
             configuration={
-                "data": str(data),
+                "data": table.name,
                 "targets": ", ".join(schema.targets),
                 "rows": f"{diagnosis.n_rows}, of which {diagnosis.n_training_rows} "
                 f"train and {len(diagnosis.test_rows)} are held out",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
@@ -93,8 +93,7 @@ def command(
     ids: tuple[str, ...],
     time: str | None,
     group: str | None,
-    delimiter: str | None,
-    header: bool | None,
+    reading: dict[str, Any],
     out: Path,
     objective: str,
     beta: float | str,
@@ -111,8 +110,8 @@ def command(
 ) -> None:
     """Learn mean and spread of columns of a table.
 
-    DATA is a CSV or Parquet file. The command scores the model on held-out rows, next
-    to three baselines.
+    DATA is a CSV, Excel, JSON or Parquet file, or - for the standard input. The
+    command scores the model on held-out rows, next to three baselines.
     """
     from betanll.estimators import (
         MODEL_FOLDER,
@@ -131,9 +130,7 @@ def command(
     check_file(out / "report.html")
     model_path = out / MODEL_FOLDER
     is_replaced = check_replaceable(model_path)
-    table = read_training_table(
-        data, delimiter, header, targets, drop, ids, kinds, time, group
-    )
+    table = read_training_table(data, reading, targets, drop, ids, kinds, time, group)
     n_rows = len(table.frame)
     if folds is not None and test_fraction is not None:
         raise click.UsageError("give --test-fraction or --folds, not both")
@@ -147,7 +144,8 @@ def command(
         test_fraction = 0.2
     splits = table.splits(test_fraction, folds, random_state=seed)
     print_columns(table.columns)
-    click.echo(f"{data.name}: {_plan(n_rows, splits, all_rows)}")
+    name = Path(table.name).name  # "standard input" for -
+    click.echo(f"{name}: {_plan(n_rows, splits, all_rows)}")
     regressor = HeteroscedasticRegressor(
         preset=preset,
         objective=objective,
@@ -162,9 +160,9 @@ def command(
         table, splits, regressor, all_rows=all_rows, n_jobs=jobs, progress=True
     )
     report = model.report(
-        title=f"{', '.join(table.schema.targets)} in {data.name}",
+        title=f"{', '.join(table.schema.targets)} in {name}",
         command=command_line(),
-        data=data.name,
+        data=name,
         seconds=f"{perf_counter() - started:.1f}",
     )
     page = report.html()

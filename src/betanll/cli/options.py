@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,6 +13,7 @@ import click
 from betanll import objectives
 from betanll._exponents import is_exponent, unusual_exponent
 from betanll._limits import MAX_LAYERS, MAX_MEMBERS, MAX_UNITS
+from betanll.cli._reading import reading_options
 from betanll.plugins import import_plugin
 from betanll.sentences import shortened
 
@@ -252,16 +253,7 @@ def table_options(command: Command) -> Command:
                 metavar="COLUMN",
                 help="Column of labels, such as patients: hold out whole groups.",
             ),
-            click.option(
-                "--delimiter",
-                help="Character that separates the cells of a CSV file."
-                "  [default: detected]",
-            ),
-            click.option(
-                "--header/--no-header",
-                default=None,
-                help="Whether the first line has names.  [default: found out]",
-            ),
+            reading_options,
             plugin_option,
         ]
     ):
@@ -305,8 +297,7 @@ def training_options(command: Command) -> Command:
 
 def read_training_table(
     data: Path,
-    delimiter: str | None,
-    header: bool | None,
+    reading: Mapping[str, Any],
     targets: Sequence[str],
     drop: Sequence[str],
     ids: Sequence[str],
@@ -323,10 +314,9 @@ def read_training_table(
         drop=drop,
         ids=ids,
         kinds=dict(kinds),
-        delimiter=delimiter,
-        header=header,
         time=time,
         group=group,
+        **reading,
     )
     for note in (*table.notes, *table.column_notes):
         say_note(note)

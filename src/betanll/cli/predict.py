@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
-import gzip
+import functools
 import math
 import warnings
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from betanll.cli._reading import reading_options
 from betanll.cli.options import (
     MAX_COUNT,
     fraction,
     plugin_option,
     say_note,
 )
-from betanll.cli.output import check_file, naming
 
 if TYPE_CHECKING:
     from betanll.tables import TableFile, TableModel, TableSchema
@@ -33,7 +31,7 @@ if TYPE_CHECKING:
     type=click.Path(dir_okay=False, path_type=Path),
     default=Path("predictions.csv"),
     show_default=True,
-    help="CSV file to write, perhaps compressed (.csv.gz).",
+    help="File to write: .csv, .csv.gz or .parquet; - is the standard output.",
 )
 @click.option(
     "--coverage",
@@ -43,15 +41,7 @@ if TYPE_CHECKING:
     metavar="NUMBER",
     help="Share of the truth that lies between lower and upper.",
 )
-@click.option(
-    "--delimiter",
-    help="Character that separates the cells of a CSV file.  [default: detected]",
-)
-@click.option(
-    "--header/--no-header",
-    default=None,
-    help="Whether the first line has names.  [default: found out]",
-)
+@reading_options
 @click.option(
     "--chunk-rows",
     type=click.IntRange(1, MAX_COUNT),
@@ -65,58 +55,53 @@ def command(
     data: Path,
     out: Path,
     coverage: float,
-    delimiter: str | None,
-    header: bool | None,
+    reading: dict[str, Any],
     chunk_rows: int,
 ) -> None:
     """Predict each row of DATA with MODEL, a folder that ``betanll fit`` wrote.
 
     Writes the columns named by ``fit --id``, then mean, std, lower and upper of each
-    target. Files of any length are read and written piece by piece.
+    target. Files of any length are read and written piece by piece. DATA may be - for
+    the standard input.
     """
-    import numpy as np
-
-    from betanll.files import written_atomically
+    from betanll.cli._prediction_files import STDOUT, check_out, opened_predictions
+    from betanll.columns import as_markers, mark_missing
     from betanll.progress import Progress
     from betanll.tables import TableError, open_table
 
-    if not out.name.endswith((".csv", ".csv.gz")):
-        raise click.UsageError(f"--out must end in .csv or .csv.gz, got {out}")
-    check_file(out, data)
+    check_out(out, data)
+    is_stdout = str(out) == STDOUT
+    say = functools.partial(say_note, err=is_stdout)
     table_model = _load(model)
     schema = table_model.schema
-    table = open_table(data, delimiter=delimiter, header=header)
-    for note in table.index_notes:
-        say_note(note)
+    missing = as_markers([*schema.encoder.missing, *reading["na_values"]])
+    table = open_table(data, **{**reading, "na_values": missing})
+    for note in table.notes:
+        say(note)
     _check_columns(table, schema)
-    formats = _formats(table_model)
+    markers = {name: missing for name in table.columns if name not in schema.ids}
     surprises: Counter[tuple[str, str]] = Counter()
     n_rows = 0
     with (
-        naming(out),
-        written_atomically(out) as temporary,
-        _opened(temporary) as file,
+        opened_predictions(out, _formats(table_model)) as write,
         Progress(None, "rows") as progress,
     ):
         for chunk in table.chunks(chunk_rows, text=schema.text_columns):
+            chunk = mark_missing(chunk, markers)
             try:
                 predictions = table_model.predict(chunk, coverage=coverage)
             except TableError as error:
-                raise TableError(f"{data}: {error}") from None
+                raise TableError(f"{table.path}: {error}") from None
             surprises += schema.encoder.surprises(chunk)
-            for name, form in formats.items():
-                # Faster than the float_format of pandas.
-                texts = [form % number for number in predictions[name].tolist()]
-                predictions[name] = np.array(texts, object)
-            text = predictions.to_csv(header=n_rows == 0, index=False)
-            file.write(text.encode())
+            write(predictions)
             n_rows += len(chunk)
             progress.update(len(chunk))
         if n_rows == 0:
-            raise TableError(f"{data}: the file has no rows")
+            raise TableError(f"{table.path}: the file has no rows")
     for note in schema.encoder.surprise_notes(surprises):
-        say_note(note)
-    click.echo(f"{n_rows} rows: {out}")
+        say(note)
+    name = "standard output" if is_stdout else out
+    click.echo(f"{n_rows} rows: {name}", err=is_stdout)
 
 
 def _check_columns(table: TableFile, schema: TableSchema) -> None:
@@ -145,17 +130,6 @@ def _formats(model: TableModel) -> dict[str, str]:
         for part in ("mean", "std", "lower", "upper"):
             formats[f"{name}_{part}"] = f"%.{n_digits}g"
     return formats
-
-
-@contextlib.contextmanager
-def _opened(path: Path) -> Iterator[IO[bytes]]:
-    with path.open("wb") as file:
-        if path.suffix != ".gz":
-            yield file
-            return
-        # Neither time nor name: the same rows give the same bytes.
-        with gzip.GzipFile("", "wb", 6, file, mtime=0) as compressed:
-            yield cast(IO[bytes], compressed)
 
 
 def _load(path: Path) -> TableModel:

@@ -18,6 +18,7 @@ from betanll.columns._encoder import ColumnEncoder, check_present
 from betanll.columns._errors import TableError, check_known, repeated
 from betanll.columns._frame import as_pandas, is_frame, take_rows
 from betanll.columns._infer import DECIMAL, infer_notation
+from betanll.columns._missing import as_markers, mark_missing
 from betanll.columns._notation import Notation
 from betanll.columns._order import groups_of, sorting_dates, times_of
 from betanll.columns._summary import ColumnSummary, summarise
@@ -33,6 +34,7 @@ __all__ = [
     "ColumnSummary",
     "Notation",
     "TableError",
+    "as_markers",
     "as_pandas",
     "check_known",
     "check_present",
@@ -42,6 +44,7 @@ __all__ = [
     "infer_notation",
     "is_frame",
     "is_number",
+    "mark_missing",
     "named_columns",
     "parse_cells",
     "repeated",

@@ -50,6 +50,8 @@ class Column:
         How texts write dates.
     parts : tuple of str
         The parts of a date that are used.
+    missing : tuple of str
+        Cells that count as missing beside the usual ones, such as ``-99``.
 
     Examples
     --------
@@ -70,6 +72,7 @@ class Column:
     notation: Notation | None = None
     date_format: str | None = None
     parts: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_texts([self.name], "the name of a column")
@@ -77,6 +80,7 @@ class Column:
         if self.kind not in KINDS:
             raise TableError(f"{what} has the unknown kind {shown(self.kind)}")
         check_texts(self.levels, f"levels of {what}")
+        check_texts(self.missing, f"missing cells of {what}")
         for name in ("has_missing", "has_rare", "has_text"):
             if not isinstance(getattr(self, name), bool):
                 raise TableError(f"{name} of {what} must be true or false")
@@ -154,7 +158,7 @@ class Column:
                 "unit": self.notation.unit,
                 "decimal": self.notation.decimal,
             }
-        for name in ("levels", "parts"):
+        for name in ("levels", "parts", "missing"):
             if name in found:
                 found[name] = list(found[name])
         if self.statistics:
@@ -174,7 +178,7 @@ class Column:
         if missing := {"name", "kind"} - set(description):
             raise TableError(f"a column lacks {listed(sorted(missing))}")
         values = dict(description)
-        for name in ("levels", "parts", "statistics"):
+        for name in ("levels", "parts", "missing", "statistics"):
             values[name] = _tuple(values.get(name, []), name)
         values["statistics"] = tuple(
             _tuple(row, "statistics") for row in values["statistics"]

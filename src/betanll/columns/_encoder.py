@@ -17,6 +17,7 @@ from betanll.columns._column import Column, check_texts
 from betanll.columns._errors import TableError
 from betanll.columns._infer import Known, check_kinds, infer_column
 from betanll.columns._levels import N_FOLDS, TargetStatistics
+from betanll.columns._missing import mark_missing
 from betanll.columns._read import (
     MISSING_LEVEL,
     UNKNOWN,
@@ -68,7 +69,11 @@ class ColumnEncoder:
 
     @classmethod
     def infer(
-        cls, frame: pd.DataFrame, kinds: Mapping[str, Known] | None = None
+        cls,
+        frame: pd.DataFrame,
+        kinds: Mapping[str, Known] | None = None,
+        *,
+        missing: Sequence[str] = (),
     ) -> ColumnEncoder:
         """Find out how the columns of a training table are read.
 
@@ -83,6 +88,9 @@ class ColumnEncoder:
         kinds : mapping of str to str or Column, optional
             For some columns ``"number"``, ``"boolean"``, ``"category"``, ``"date"``,
             ``"date:%d/%m/%Y"`` or ``"ignored"``.
+        missing : sequence of str
+            Cells that count as missing beside the usual ones, here and in later
+            tables. A number means all writings of it.
 
         Raises
         ------
@@ -93,6 +101,12 @@ class ColumnEncoder:
         check_kinds(kinds)
         if unknown := [name for name in kinds if name not in frame.columns]:
             raise TableError(f"there is no column {listed(unknown)}")
+        markers = {
+            name: known.missing if isinstance(known, Column) else tuple(missing)
+            for name in frame.columns
+            for known in [kinds.get(name)]
+        }
+        frame = mark_missing(frame, markers)
         columns, notes, faults = [], {}, []
         for name in frame.columns:
             try:
@@ -100,7 +114,7 @@ class ColumnEncoder:
             except TableError as error:
                 faults.append(str(error))
                 continue
-            columns.append(found.column)
+            columns.append(replace(found.column, missing=markers[name]))
             if found.notes:
                 notes[name] = found.notes
         if faults:
@@ -144,6 +158,7 @@ class ColumnEncoder:
         many = {column.name for column in self.columns if column.has_many_levels}
         if not many:
             return self, self.encode(frame)
+        frame = self.marked(frame)
         n = len(frame)
         if isinstance(random_state, int):
             random_state = np.random.RandomState(random_state)
@@ -210,6 +225,15 @@ class ColumnEncoder:
         """
         return tuple(c.name for c in self.columns if c.notation is not None)
 
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Cells that count as missing in some column, beside the usual ones."""
+        return tuple(dict.fromkeys(text for c in self.columns for text in c.missing))
+
+    def marked(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Return the table without the further cells that count as missing."""
+        return mark_missing(frame, {c.name: c.missing for c in self.columns})
+
     def surprises(self, frame: pd.DataFrame) -> Counter[tuple[str, str]]:
         """Count the cells that training has not prepared for.
 
@@ -217,6 +241,7 @@ class ColumnEncoder:
         ``(column, "unknown")`` for unknown levels. Add up the counts of chunks and hand
         the sum to `surprise_notes`.
         """
+        frame = self.marked(frame)
         found: Counter[tuple[str, str]] = Counter()
         for column in self.used:
             cells = parse_cells(frame, column.name, 0, column.notation)
@@ -277,6 +302,7 @@ class ColumnEncoder:
         self, frame: pd.DataFrame, first_row: int, described: Mapping[str, Array]
     ) -> Array:
         check_present(frame, [column.name for column in self.used])
+        frame = self.marked(frame)
         if self._is_plain(frame):
             return plain_matrix(frame, list(self.encoded_names), first_row)
         matrix = np.empty((len(frame), len(self.encoded_names)))

@@ -53,6 +53,7 @@ def summarise(encoder: ColumnEncoder, frame: pd.DataFrame) -> list[ColumnSummary
     price number 0.0 90 to 5700 ("is read as numbers: '$5,700' is 5700",)
     colour category 0.5 'red' ('has one value and says nothing',)
     """
+    frame = encoder.marked(frame)
     return [_summary(encoder, column, frame) for column in encoder.columns]
 
 

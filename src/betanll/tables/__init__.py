@@ -1,4 +1,4 @@
-"""Tables in files: from a CSV or Parquet file to a model, twice in the same way.
+"""Tables in files: from a file to a model, twice in the same way.
 
 :func:`open_table` detects how a file is written and reads it whole or in chunks.
 :class:`TableSchema` says which columns are targets, inputs and ids; how inputs become

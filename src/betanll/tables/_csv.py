@@ -1,33 +1,30 @@
-"""Text files with a delimiter, plain or compressed with gzip."""
+"""Text files with a delimiter."""
 
 from __future__ import annotations
 
-import codecs
 import contextlib
 import csv
-import gzip
-import io
 import itertools
 import math
-import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from betanll.columns import DECIMAL, MISSING_TEXTS, is_number
 from betanll.sentences import shown
+from betanll.tables._errors import fault
 from betanll.tables._file import (
     CHUNK_ROWS,
     TableFile,
-    check_names,
     check_rows,
     check_text_columns,
-    fault,
 )
+from betanll.tables._names import numbered, unique_names
+from betanll.tables._options import ReadOptions
 from betanll.tables._sniff import (
     find_delimiter,
     has_decimal_comma,
@@ -37,8 +34,8 @@ from betanll.tables._sniff import (
     records,
     sample_records,
 )
-
-SAMPLE_BYTES = 2**18
+from betanll.tables._source import Source
+from betanll.tables._text import FoundText, Text, comment_note, find_text
 
 # Newer versions round correctly without being asked, and warn when asked.
 _PANDAS = tuple(int(part) for part in pd.__version__.split(".")[:2])
@@ -49,6 +46,7 @@ _COUNTS_CELLS = _PANDAS >= (3, 1)
 
 @dataclass(frozen=True)
 class CsvFile(TableFile):
+    text: Text
     delimiter: str
     decimal: str
     #: Becomes non-empty once all rows are known to be equally long.
@@ -76,6 +74,7 @@ class CsvFile(TableFile):
         self, text: Sequence[str], chunksize: int | None = None
     ) -> Iterator[Any]:
         check_text_columns(self.path, self.columns, text)
+        missing = MISSING_TEXTS.union(self.missing)
         options: dict[str, Any] = {
             "sep": self.delimiter,
             "decimal": self.decimal,
@@ -86,8 +85,7 @@ class CsvFile(TableFile):
             "dtype": dict.fromkeys(text, str),
             "keep_default_na": False,
             "na_values": {
-                name: [""] if name in text else sorted(MISSING_TEXTS)
-                for name in self.columns
+                name: [""] if name in text else sorted(missing) for name in self.columns
             },
             "skipinitialspace": True,
             # Else a column may change its type within a piece.
@@ -95,7 +93,7 @@ class CsvFile(TableFile):
             "engine": "c",
             **_EXACT,
         }
-        with _faults(self.path), _text(self.path) as handle:
+        with _faults(self.path), self.text.opened() as handle:
             try:
                 with pd.read_csv(
                     handle, chunksize=chunksize, iterator=True, **options
@@ -124,7 +122,7 @@ class CsvFile(TableFile):
                 is_numeric = pd.api.types.is_numeric_dtype(frame[name].dtype)
                 if not is_numeric and name not in text:
                     frame[name] = self._with_points(frame[name])
-        return frame
+        return self._marked(frame, text)
 
     def _with_points(self, series: pd.Series) -> pd.Series:
         """Return the cells with numbers in place of texts with a decimal comma.
@@ -150,7 +148,7 @@ class CsvFile(TableFile):
 
     def _check_sizes(self) -> None:
         """Raise for the first whole number that is too large for a float."""
-        with _faults(self.path), _text(self.path) as handle:
+        with _faults(self.path), self.text.opened() as handle:
             rows = records(handle, self.delimiter)
             start = 1 if self.has_header else 0
             for i, row in enumerate(itertools.islice(rows, start, None), 1):
@@ -164,7 +162,7 @@ class CsvFile(TableFile):
 
     def _check_widths(self, nrows: int | None) -> None:
         """Raise if a row is shorter or longer than the list of names."""
-        with _faults(self.path), _text(self.path) as handle:
+        with _faults(self.path), self.text.opened() as handle:
             rows = records(handle, self.delimiter)
             start = 1 if self.has_header else 0
             stop = None if nrows is None else start + nrows
@@ -175,45 +173,57 @@ class CsvFile(TableFile):
             self._checked.append(True)
 
 
-def open_csv(path: Path, delimiter: str | None, header: bool | None) -> CsvFile:
-    """Find out how the file is written; `delimiter` and `header` None are guessed."""
-    text, is_whole = _sample(path)
+def open_csv(
+    source: Source, options: ReadOptions, default_delimiter: str | None
+) -> CsvFile:
+    """Find out how the file is written, where the options do not say so."""
+    path = source.path
+    delimiter = options.delimiter_for(path) or default_delimiter
+    found = find_text(source, options)
     with _faults(path):
         if delimiter is None:
-            delimiter = find_delimiter(text, is_whole=is_whole)
-        rows = sample_records(text, delimiter, is_whole=is_whole)
+            delimiter = find_delimiter(found.sample, is_whole=found.is_whole)
+        rows = sample_records(found.sample, delimiter, is_whole=found.is_whole)
+        comment = next(records(found.comments[-1:], delimiter), [])
     if not rows:
         raise fault(path, "the file is empty")
-    header = has_header(rows) if header is None else header
-    body = rows[1 if header else 0 :]
-    if not body and is_whole:
+    text, header, notes = found.text, options.header, [*found.notes]
+    has_names = has_header(rows) if header is None else header
+    n_comments = len(found.comments)
+    if header is None and not has_names and 1 < len(comment) == len(rows[0]):
+        # The last comment, as in "# x, y", is the header.
+        rows = [[comment[0].lstrip("# "), *comment[1:]], *rows]
+        text, has_names = replace(text, n_skipped=text.n_skipped - 1), True
+        notes.append(f"the names come from the comment {shown(','.join(comment))}.")
+        n_comments -= 1
+    if n_comments:
+        notes.append(comment_note(found.comments[:n_comments]))
+    body = rows[1 if has_names else 0 :]
+    if not body and found.is_whole:
         raise fault(path, "the file has column names but no rows")
-    if len(rows[0]) == 1 and is_probably_uncut(rows, header=header):
+    if len(rows[0]) == 1 and is_probably_uncut(rows, header=has_names):
         raise fault(
             path,
-            f"there is a single column in {shown(text.strip().splitlines()[0])}: "
+            f"there is a single column in {shown(_first_line(found))}: "
             "if the delimiter is wrong, give it with --delimiter",
         )
-    columns, nameless = _names(path, rows[0], header)
-    check_widths(path, body, len(columns))
-    decimal = "," if has_decimal_comma(body, delimiter) else "."
-    return CsvFile(path, columns, header, nameless, delimiter, decimal)
+    names = unique_names(rows[0]) if has_names else numbered(len(rows[0]))
+    check_widths(path, body, len(names.columns))
+    return CsvFile(
+        source,
+        names.columns,
+        has_names,
+        names.nameless,
+        text,
+        delimiter,
+        "," if has_decimal_comma(body, delimiter) else ".",
+        missing=options.na_values,
+        notes=(*notes, *names.notes),
+    )
 
 
-def _names(
-    path: Path, first: Sequence[str], header: bool
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the names of all columns and those that had none in the header."""
-    numbered = [f"column_{i}" for i in range(1, len(first) + 1)]
-    if not header:
-        return tuple(numbered), ()
-    if "" in first[1:]:
-        place = first.index("", 1) + 1
-        raise fault(path, f"column {place} of {len(first)} has no name in the header")
-    nameless = () if first[0] else ("column_1",)
-    columns = (*nameless, *first[len(nameless) :])
-    check_names(path, columns)
-    return columns, nameless
+def _first_line(found: FoundText) -> str:
+    return found.sample.strip().splitlines()[0]
 
 
 def check_widths(
@@ -232,48 +242,12 @@ def _counted(n: int) -> str:
     return "1 cell" if n == 1 else f"{n} cells"
 
 
-def _sample(path: Path) -> tuple[str, bool]:
-    """Return the start of the file as text, and whether it is all of it."""
-    with _faults(path), _binary(path) as handle:
-        data = handle.read(SAMPLE_BYTES)
-        is_whole = not handle.read(1)
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise fault(path, "the text is UTF-16: save it as UTF-8")
-    if b"\0" in data:
-        raise fault(path, "the file is not text")
-    with _faults(path):
-        # The last character may be cut.
-        return codecs.getincrementaldecoder("utf-8-sig")().decode(data), is_whole
-
-
-def _binary(path: Path) -> BinaryIO:
-    is_gzip = path.suffix.lower() == ".gz"
-    return cast(BinaryIO, gzip.open(path)) if is_gzip else path.open("rb")
-
-
-@contextlib.contextmanager
-def _text(path: Path) -> Iterator[io.TextIOWrapper]:
-    with (
-        _binary(path) as binary,
-        io.TextIOWrapper(binary, encoding="utf-8-sig", newline="") as handle,
-    ):
-        yield handle
-
-
 @contextlib.contextmanager
 def _faults(path: Path) -> Iterator[None]:
-    """Turn errors of reading and decoding into sentences."""
+    """Turn errors of cutting lines into cells into a sentence."""
     try:
         yield
-    except UnicodeDecodeError:
-        raise fault(path, "the text is not UTF-8: save it as UTF-8") from None
-    except EOFError:
-        raise fault(path, "the compressed file is cut off") from None
-    except (gzip.BadGzipFile, zlib.error):
-        raise fault(path, "the compressed file is broken or not gzip") from None
     except csv.Error:
         raise fault(
             path, "a cell is too long, so a quotation mark may be left open"
         ) from None
-    except PermissionError:
-        raise fault(path, "permission denied") from None

@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from betanll.columns import TableError, repeated
-from betanll.sentences import listed, shown
+from betanll.columns import mark_missing
+from betanll.sentences import listed
+from betanll.tables._errors import fault
+from betanll.tables._source import Source
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,32 +31,38 @@ class TableFile(ABC):
     path : Path
     columns : tuple of str
         Names in the order of the file; ``column_1``, ``column_2``, ... without header.
+        A name that occurs again becomes ``name.2``.
     has_header : bool
         Whether the first row of the file holds the names.
     nameless : tuple of str
-        Names given to columns without one below a header. Only the first column may
-        be so, which is how pandas writes its index: likely a row number that a model
-        should not see.
+        Names given to columns without one below a header. The first column is so
+        where pandas wrote its index: likely a row number that a model should not see.
     index : tuple of str
         Columns of a Parquet file that hold the index of a pandas table. They are not
         columns of this table.
+    missing : tuple of str
+        Cells that count as missing beside the usual ones.
+    notes : tuple of str
+        Sentences on how the file is read.
     """
 
-    path: Path
+    source: Source
     columns: tuple[str, ...]
     has_header: bool
     nameless: tuple[str, ...]
     index: tuple[str, ...] = field(default=(), kw_only=True)
+    missing: tuple[str, ...] = field(default=(), kw_only=True)
+    notes: tuple[str, ...] = field(default=(), kw_only=True)
 
     @property
-    def index_notes(self) -> list[str]:
-        """Sentences on named columns that are left out as an index of pandas."""
-        return [
-            f"{shown(name)} is the index of the pandas table and not used; to use it, "
-            "call reset_index() before to_parquet()."
-            for name in self.index
-            if not INDEX_NAME.fullmatch(name)
-        ]
+    def path(self) -> Path:
+        """The file, as messages call it."""
+        return self.source.path
+
+    def _marked(self, frame: pd.DataFrame, text: Sequence[str]) -> pd.DataFrame:
+        """Return a table with its missing cells; columns of `text` stay as they are."""
+        names = [name for name in self.columns if name not in text]
+        return mark_missing(frame, dict.fromkeys(names, self.missing))
 
     @abstractmethod
     def read(
@@ -79,20 +87,6 @@ class TableFile(ABC):
         The index counts on from piece to piece: it is the row of the whole file,
         from zero.
         """
-
-
-def fault(path: Path, complaint: str) -> TableError:
-    """Return the error about a file, by its name."""
-    return TableError(f"{path.name}: {complaint}")
-
-
-def check_names(path: Path, columns: Sequence[str]) -> None:
-    name = repeated(columns)
-    if name is not None:
-        places = [str(i) for i, other in enumerate(columns, 1) if other == name]
-        raise fault(
-            path, f"the name {name!r} is shared by columns {' and '.join(places)}"
-        )
 
 
 def check_text_columns(path: Path, columns: Sequence[str], text: Sequence[str]) -> None:

@@ -23,6 +23,7 @@ from betanll.estimators import (
 )
 from betanll.evaluation import Assessment
 from betanll.reports import FitReport, report_of
+from betanll.tables._options import READING
 from betanll.tables._schema import TableSchema
 from betanll.tables._training import TrainingTable
 
@@ -83,8 +84,7 @@ class TableModel:
         drop: Sequence[str] = (),
         ids: Sequence[str] = (),
         kinds: Mapping[str, str | Column] | None = None,
-        delimiter: str | None = None,
-        header: bool | None = None,
+        na_values: Sequence[str | float] | str | float = (),
         time: str | None = None,
         group: str | None = None,
         test_fraction: float | None = None,
@@ -100,10 +100,10 @@ class TableModel:
         Parameters
         ----------
         data : path or DataFrame
-            A CSV or Parquet file, or a table of pandas, polars or pyarrow.
+            A file, as in :func:`open_table`, or a table of pandas, polars or pyarrow.
         target : str or sequence of str
             Columns to predict.
-        drop, ids, kinds, delimiter, header, time, group
+        drop, ids, kinds, na_values, time, group
             As in :meth:`TrainingTable.read`.
         test_fraction, n_folds
             As in :meth:`TrainingTable.splits`.
@@ -117,18 +117,21 @@ class TableModel:
         verbose : int, default=0
             Whether to show progress.
         **parameters
-            Of :class:`~betanll.estimators.HeteroscedasticRegressor`.
+            Of :class:`~betanll.estimators.HeteroscedasticRegressor`, and for files
+            ``delimiter``, ``header``, ``encoding``, ``skip_rows`` and ``sheet`` of
+            :func:`open_table`.
         """
+        reading = {name: parameters.pop(name) for name in READING if name in parameters}
         table = TrainingTable.read(
             data,
             target,
             drop=drop,
             ids=ids,
             kinds=kinds,
-            delimiter=delimiter,
-            header=header,
             time=time,
             group=group,
+            na_values=na_values,
+            **reading,
         )
         return cls.of_table(
             table,

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import os
-import stat
+from collections.abc import Sequence
 from pathlib import Path
 
-from betanll.sentences import shown
 from betanll.tables._csv import open_csv
-from betanll.tables._file import TableFile, fault
+from betanll.tables._excel import open_excel
+from betanll.tables._file import TableFile
+from betanll.tables._format import EXCEL, JSON, PARQUET, format_of
+from betanll.tables._json import open_json
+from betanll.tables._options import ReadOptions
 from betanll.tables._parquet import open_parquet
-
-#: Extensions of text files with their delimiter, None if it is to be found.
-TEXT_EXTENSIONS = {".csv": None, ".tsv": "\t", ".txt": None}
-_KINDS = {
-    stat.S_IFIFO: "a pipe",
-    stat.S_IFSOCK: "a socket",
-    stat.S_IFCHR: "a device",
-    stat.S_IFBLK: "a device",
-}
+from betanll.tables._source import source_of
 
 
 def open_table(
@@ -26,21 +21,38 @@ def open_table(
     *,
     delimiter: str | None = None,
     header: bool | None = None,
+    encoding: str | None = None,
+    skip_rows: int = 0,
+    na_values: Sequence[str | float] | str | float = (),
+    sheet: str | None = None,
 ) -> TableFile:
     """Look at a file and return how to read it.
 
-    Text files may be compressed with gzip and must be UTF-8, with or without byte
-    order mark. The delimiter (comma, semicolon, tab or ``|``), the header and decimal
-    commas are found by looking at the first 256 KiB.
+    The file is CSV or another text with a delimiter, JSON with one record a line or an
+    array of records, Parquet or Excel. Texts may be compressed with gzip, bzip2, xz or
+    Zstandard, or be the only table in a zip archive; the content tells, not the name.
+    The delimiter (comma, semicolon, tab or ``|``), the header and decimal commas are
+    found by looking at the first 256 KiB. Lines before the table that begin with ``#``
+    are skipped. `TableFile.notes` says what was found.
 
     Parameters
     ----------
-    path : path of a .csv, .tsv, .txt or .parquet file, or of the first three with .gz
+    path : path of a .csv, .tsv, .txt, .jsonl, .json, .parquet or .xlsx file
+        ``-`` is the standard input.
     delimiter : str, optional
         One character, or ``tab``, if the guess is wrong.
     header : bool, optional
         Whether the first row holds names, if the guess is wrong. A row without any
         number does; a row of numbers does not; in a mixed row the cells below decide.
+    encoding : str, optional
+        Of a text. By default it is UTF-8, or what the byte order mark says, or
+        Windows-1252 if it is not UTF-8.
+    skip_rows : int, default=0
+        Lines or rows before the table.
+    na_values : str, number or sequence of them
+        Cells that count as missing beside empty ones, ``NA`` and the like.
+    sheet : str, optional
+        Of an Excel file, by default the first.
 
     Raises
     ------
@@ -61,43 +73,15 @@ def open_table(
     >>> frame["height"].tolist()
     [0.95, 1.4]
     """
-    path = Path(path)
-    _check_file(path)
-    extension = Path(path.name.lower().removesuffix(".gz")).suffix
-    is_gzip = path.suffix.lower() == ".gz"
-    if extension == ".parquet" and not is_gzip:
-        return open_parquet(path)
-    if extension not in TEXT_EXTENSIONS:
-        raise fault(
-            path, "the name must end in .csv, .tsv, .txt (also with .gz) or .parquet"
-        )
-    if delimiter is not None:
-        delimiter = {"tab": "\t", "\\t": "\t"}.get(delimiter, delimiter)
-        if len(delimiter) != 1 or delimiter in '"\r\n\0' or not delimiter.isascii():
-            raise fault(
-                path,
-                f"the delimiter must be one ASCII character, got {shown(delimiter)}",
-            )
-    return open_csv(path, delimiter or TEXT_EXTENSIONS[extension], header)
-
-
-def _check_file(path: Path) -> None:
-    """Refuse whatever cannot be read from start to end as often as needed."""
-    try:
-        mode = path.stat().st_mode
-    except (FileNotFoundError, NotADirectoryError):
-        raise fault(
-            path, f"there is no such file in {path.absolute().parent}"
-        ) from None
-    except OSError as error:
-        raise fault(path, f"cannot be opened: {error.strerror}") from None
-    except ValueError as error:
-        raise fault(path, f"cannot be the name of a file: {error}") from None
-    if stat.S_ISDIR(mode):
-        raise fault(path, "is a folder, not a file")
-    if not stat.S_ISREG(mode):
-        raise fault(
-            path,
-            f"is {_KINDS.get(stat.S_IFMT(mode), 'a special file')}, not a file: "
-            "write the table to a file first",
-        )
+    options = ReadOptions(delimiter, header, encoding, skip_rows, na_values, sheet)
+    source = source_of(Path(path))
+    found = format_of(source)
+    if found == PARQUET:
+        return open_parquet(source, options)
+    if found == EXCEL:
+        return open_excel(source, options)
+    options.refuse(source.path, f"{found} files", "sheet")
+    if found == JSON:
+        return open_json(source, options)
+    is_tsv = source.table_name.endswith(".tsv")
+    return open_csv(source, options, "\t" if is_tsv else None)

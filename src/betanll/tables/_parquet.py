@@ -6,21 +6,23 @@ import contextlib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from betanll.columns import TableError
+from betanll.sentences import shown
+from betanll.tables._errors import fault
 from betanll.tables._file import (
     CHUNK_ROWS,
     INDEX_NAME,
     TableFile,
-    check_names,
     check_rows,
     check_text_columns,
-    fault,
 )
+from betanll.tables._names import unique_names
+from betanll.tables._options import ReadOptions
+from betanll.tables._source import Source
 
 
 @dataclass(frozen=True)
@@ -32,12 +34,12 @@ class ParquetFile(TableFile):
     ) -> pd.DataFrame:
         check_rows(nrows, "nrows")
         check_text_columns(self.path, self.columns, text)
-        with _opened(self.path) as file:
+        with _opened(self.source) as file:
             if nrows is None:
-                return self._frame(file.read(), 0)
+                return self._frame(file.read(), 0, text)
             pieces, n = [], 0
             for batch in file.iter_batches(min(nrows, CHUNK_ROWS)):
-                pieces.append(self._frame(batch.slice(0, nrows - n), n))
+                pieces.append(self._frame(batch.slice(0, nrows - n), n, text))
                 n += len(pieces[-1])
                 if n == nrows:
                     break
@@ -49,13 +51,13 @@ class ParquetFile(TableFile):
         check_rows(n_rows, "n_rows")
         check_text_columns(self.path, self.columns, text)
         first = 0
-        with _opened(self.path) as file:
+        with _opened(self.source) as file:
             for batch in file.iter_batches(n_rows):
                 if len(batch):
-                    yield self._frame(batch, first)
+                    yield self._frame(batch, first, text)
                     first += len(batch)
 
-    def _frame(self, data: Any, first: int) -> pd.DataFrame:
+    def _frame(self, data: Any, first: int, text: Sequence[str]) -> pd.DataFrame:
         # Selected by place: a name that contains a dot would mean a nested field.
         names = data.schema.names
         # Else text that is not UTF-8 fails later, wherever it is first used.
@@ -64,30 +66,46 @@ class ParquetFile(TableFile):
         # The metadata of pandas would turn columns into an index, and may be damaged.
         plain = chosen.replace_schema_metadata(None)
         frame: pd.DataFrame = plain.to_pandas(ignore_metadata=True)
-        return frame.set_axis(pd.RangeIndex(first, first + len(frame)))
+        frame = frame.set_axis(pd.RangeIndex(first, first + len(frame)))
+        return self._marked(frame.set_axis(list(self.columns), axis=1), text)
 
 
-def open_parquet(path: Path) -> ParquetFile:
+def open_parquet(source: Source, options: ReadOptions) -> ParquetFile:
     """Read the names and the number of rows from the file's foot."""
-    with _opened(path) as file:
+    path = source.path
+    options.refuse(path, "Parquet files", "encoding", "skip_rows", "sheet")
+    with _opened(source) as file:
         names = tuple(file.schema_arrow.names)
         stored = _stored_index(file.schema_arrow.metadata)
         stored |= {name for name in names if INDEX_NAME.fullmatch(name)}
         n_rows = file.metadata.num_rows
-    check_names(path, names)
     if not names:
         raise fault(path, "the file has no columns")
     if n_rows == 0:
         raise fault(path, "the file has column names but no rows")
-    columns = tuple(name for name in names if name not in stored)
-    if not columns:
+    found = unique_names([name for name in names if name not in stored])
+    if not found.columns:
         raise fault(
             path,
             "all columns belong to the index of a pandas table: call reset_index() "
             "before to_parquet()",
         )
     index = tuple(name for name in names if name in stored)
-    return ParquetFile(path, columns, has_header=True, nameless=(), index=index)
+    index_notes = [
+        f"{shown(name)} is the index of the pandas table and not used; to use it, "
+        "call reset_index() before to_parquet()."
+        for name in index
+        if not INDEX_NAME.fullmatch(name)
+    ]
+    return ParquetFile(
+        source,
+        found.columns,
+        has_header=True,
+        nameless=found.nameless,
+        index=index,
+        missing=options.na_values,
+        notes=(*index_notes, *found.notes),
+    )
 
 
 def _stored_index(metadata: Any) -> frozenset[str]:
@@ -107,8 +125,9 @@ def _stored_index(metadata: Any) -> frozenset[str]:
 
 
 @contextlib.contextmanager
-def _opened(path: Path) -> Iterator[Any]:
+def _opened(source: Source) -> Iterator[Any]:
     """Yield the open file and turn pyarrow's errors into sentences."""
+    path = source.path
     try:
         import pyarrow
         import pyarrow.parquet
@@ -118,10 +137,8 @@ def _opened(path: Path) -> Iterator[Any]:
         ) from None
     try:
         # Opened here, because pyarrow takes "~" in a path for a home folder.
-        with path.open("rb") as raw, pyarrow.parquet.ParquetFile(raw) as file:
+        with source.opened_raw() as raw, pyarrow.parquet.ParquetFile(raw) as file:
             yield file
-    except PermissionError:
-        raise fault(path, "permission denied") from None
     except TableError:
         raise
     except MemoryError:

@@ -17,6 +17,7 @@ from betanll.columns import (
     check_present,
     check_texts,
     infer_notation,
+    mark_missing,
     parse_cells,
     repeated,
     target_numbers,
@@ -85,6 +86,7 @@ class TableSchema:
         drop: Sequence[str] = (),
         ids: Sequence[str] = (),
         kinds: Mapping[str, str | Column] | None = None,
+        missing: Sequence[str] = (),
     ) -> TableSchema:
         """Find out how the columns of a training table are read.
 
@@ -99,9 +101,12 @@ class TableSchema:
             Columns to leave out of the inputs and to hand on with predictions.
         kinds : mapping of str to str, optional
             How to read some columns, as in :meth:`ColumnEncoder.infer`.
+        missing : sequence of str
+            Cells that count as missing beside the usual ones, except among ids.
         """
         targets, drop, ids = (_as_tuple(names) for names in (targets, drop, ids))
         names = _input_columns(list(frame.columns), targets, drop, ids)
+        frame = mark_missing(frame, dict.fromkeys(targets, missing))
         notations = [infer_notation(frame, name) for name in targets]
         for name, notation in zip(targets, notations, strict=True):
             cells = parse_cells(frame, name, 0, notation)
@@ -110,7 +115,7 @@ class TableSchema:
         if unused := [name for name in kinds or {} if name not in names]:
             check_known(unused, list(frame.columns))
             raise TableError(f"column {unused[0]!r} is not an input")
-        encoder = ColumnEncoder.infer(frame[names], kinds)
+        encoder = ColumnEncoder.infer(frame[names], kinds, missing=missing)
         return cls(targets, encoder, ids, tuple(filter(None, notations)))
 
     @property
@@ -126,6 +131,8 @@ class TableSchema:
         array of shape (n_rows, n_targets)
         """
         check_present(frame, self.targets)
+        markers = dict.fromkeys(self.targets, self.encoder.missing)
+        frame = mark_missing(frame, markers)
         notation = {one.column: one for one in self.notations}
         columns = [
             target_numbers(parse_cells(frame, name, first_row, notation.get(name)))

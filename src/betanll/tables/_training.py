@@ -16,17 +16,20 @@ from betanll.columns import (
     Column,
     ColumnSummary,
     TableError,
+    as_markers,
     as_pandas,
     groups_of,
     is_frame,
+    mark_missing,
     row_counters,
     sorting_dates,
     summarise,
     times_of,
 )
-from betanll.sentences import option
+from betanll.sentences import listed, option
 from betanll.tables._file import INDEX_NAME
 from betanll.tables._open import open_table
+from betanll.tables._options import READING
 from betanll.tables._schema import TableSchema
 from betanll.typing import Array
 
@@ -89,30 +92,34 @@ class TrainingTable:
         drop: Sequence[str] = (),
         ids: Sequence[str] = (),
         kinds: Mapping[str, str | Column] | None = None,
-        delimiter: str | None = None,
-        header: bool | None = None,
+        na_values: Sequence[str | float] | str | float = (),
         time: str | None = None,
         group: str | None = None,
+        **reading: Any,
     ) -> TrainingTable:
         """Read a table and refuse one that is useless for training.
 
         Parameters
         ----------
         data : path or DataFrame
-            A CSV or Parquet file, or a table of pandas, polars or pyarrow.
+            A file, as in :func:`open_table`, or a table of pandas, polars or pyarrow.
         target : str or sequence of str
             Columns to predict.
         drop, ids : sequence of str
             Columns that are left out; `ids` are repeated beside predictions.
         kinds : mapping of str to str, optional
             How to read some columns, as in :meth:`ColumnEncoder.infer`.
-        delimiter, header
-            As in :func:`open_table`.
+        na_values : str, number or sequence of them
+            Cells that count as missing beside empty ones, ``NA`` and the like, except
+            among ids. The model keeps them.
         time : str, optional
             Column of dates or numbers; the latest rows are held out.
         group : str, optional
             Column of labels such as patients; no group is on both sides of a split.
             The column is no input: new groups have other labels.
+        **reading
+            For files: ``delimiter``, ``header``, ``encoding``, ``skip_rows`` and
+            ``sheet`` of :func:`open_table`.
 
         Raises
         ------
@@ -128,16 +135,28 @@ class TrainingTable:
             drop = (*drop, group)
             notes.append(f"column {group!r} is no input: new groups have other labels.")
         nameless: Sequence[str] = ()
+        missing = as_markers(na_values)
         if is_frame(data):
+            if given := [name for name in READING if reading.pop(name, None)]:
+                raise TableError(f"{listed(given)}: only files have this option")
+            if reading:
+                raise TypeError(f"there is no option {listed(reading)}")
             name, frame = "the table", as_pandas(data)
+            markers = {c: missing for c in frame.columns if c not in ids}
+            frame = mark_missing(frame, markers)
         else:
-            file = open_table(data, delimiter=delimiter, header=header)
-            name, nameless = os.fspath(data), file.nameless
-            notes += file.index_notes
+            file = open_table(data, na_values=missing, **reading)
+            name, nameless = os.fspath(file.path), file.nameless
+            notes += file.notes
             frame = file.read(text=[one for one in ids if one in file.columns])
         try:
             schema = TableSchema.infer(
-                frame, targets=targets, drop=drop, ids=ids, kinds=kinds
+                frame,
+                targets=targets,
+                drop=drop,
+                ids=ids,
+                kinds=kinds,
+                missing=missing,
             )
             y = schema.target_values(frame)
         except TableError as error:
@@ -272,7 +291,8 @@ def _with_counter(
     """Add a note to a column that counts the rows, or may do so: it has no name."""
     name = line.name
     is_index = _INDEX_NAMES.fullmatch(name) is not None
-    if name not in counters and name not in nameless and not is_index:
+    is_odd = name in counters or name in nameless or is_index
+    if not is_odd or line.kind == "not used":
         return line
     what = "had no name and " if name in nameless else ""
     what += "is called as pandas calls an index and " if is_index else ""
