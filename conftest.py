@@ -245,7 +245,7 @@ def training_data(monkeypatch, run):
             raise ValueError("stopped")
 
         monkeypatch.setattr("betanll.evaluation.assess", assess)
-        outcome = run("fit", *arguments, "--test-fraction", "0.2")
+        outcome = run("fit", "--test-fraction", "0.2", *arguments)
         assert outcome.err == "betanll: stopped\n"
         return outcome.out, *seen
 

@@ -60,6 +60,17 @@ def test_control_group_of_version_1(write, tmp_path):
     assert available_memory(tmp_path) == 700 * KIB
 
 
+def test_a_limit_of_the_address_space(write, tmp_path, monkeypatch):
+    resource = pytest.importorskip("resource")
+    write("proc/meminfo", MEMINFO)
+    write("proc/self/status", "Name:\tpython\nVmSize:\t    1000 kB\n")
+    monkeypatch.setattr(resource, "getrlimit", lambda which: (5000 * KIB, -1))
+    assert available_memory(tmp_path) == 4000 * KIB
+    unlimited = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+    monkeypatch.setattr(resource, "getrlimit", lambda which: unlimited)
+    assert available_memory(tmp_path) == 8500 * KIB
+
+
 def test_machine_without_such_files(tmp_path, monkeypatch):
     pages = {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 1000}
     monkeypatch.setattr(os, "sysconf", pages.__getitem__, raising=False)

@@ -13,7 +13,7 @@ def available_memory(root: Path = Path("/")) -> int | None:
     On Linux: memory and swap that are free or can be freed, or less if a control group
     (of a container, a batch system) allows less. Elsewhere: all memory of the machine.
     """
-    free = [*_system(root), *_control_groups(root)]
+    free = [*_system(root), *_control_groups(root), *_limit(root)]
     if free:
         return max(0, min(free))
     try:
@@ -54,6 +54,18 @@ def _control_groups(root: Path) -> Iterator[int]:
             if limit.isdecimal() and used.isdecimal():
                 cached = _table(group / "memory.stat").get(names[2], 0)
                 yield int(limit) - int(used) + cached
+
+
+def _limit(root: Path) -> Iterator[int]:
+    """Yield what ``ulimit -v`` leaves of the address space of this process."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    used = _table(root / "proc/self/status").get("VmSize")
+    if limit != resource.RLIM_INFINITY and used is not None:
+        yield limit - 1024 * used
 
 
 def _table(path: Path) -> dict[str, int]:

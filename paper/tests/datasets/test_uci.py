@@ -128,6 +128,14 @@ def test_unknown_and_missing(tmp_path):
     assert str(tmp_path / "uci" / "yacht.csv.gz") in str(caught.value)
 
 
+def test_homes_of_nobody_are_refused(refused, monkeypatch):
+    message = "~nouser/x: the home folder of this user is not known"
+    for command in (("data", "list"), ("data", "download", "boston")):
+        assert message in refused(*command, "--data-dir", "~nouser/x")
+    monkeypatch.setenv("BETANLL_DATA", "~nouser/x")
+    assert message in refused("reproduce", "table1", "--preset", "smoke")
+
+
 def test_data_directory(monkeypatch, tmp_path):
     monkeypatch.setenv("BETANLL_DATA", str(tmp_path / "named"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

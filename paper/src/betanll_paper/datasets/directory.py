@@ -35,11 +35,13 @@ def data_directory(data_dir: str | os.PathLike[str] | None = None) -> Path:
     >>> data_directory("my-data").name
     'my-data'
     """
-    if data_dir is not None:
-        return Path(data_dir).expanduser()
-    if named := os.environ.get("BETANLL_DATA"):
+    named = os.environ.get("BETANLL_DATA") if data_dir is None else os.fspath(data_dir)
+    if not named:
+        return cache_folder("data")
+    try:
         return Path(named).expanduser()
-    return cache_folder("data")
+    except RuntimeError:
+        raise DataError(f"{named}: the home folder of this user is not known") from None
 
 
 def remove_if_empty(folder: Path) -> None:
