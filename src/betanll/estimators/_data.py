@@ -20,7 +20,7 @@ from sklearn.utils.validation import (
 
 from betanll.columns import as_pandas, fit_columns, is_frame, named_columns, take_rows
 from betanll.model_selection import TrainingData
-from betanll.preprocessing import Standardizer
+from betanll.preprocessing import Standardizer, value_ranges
 from betanll.sentences import listed
 from betanll.typing import Array
 
@@ -105,6 +105,7 @@ def checked_data(
     estimator.encoder_, inputs = fit_columns(
         given, targets, weights, kinds=estimator.columns, random_state=random
     )
+    estimator.input_range_ = value_ranges(inputs)
     return TrainingData(inputs, targets, weights)
 
 
