@@ -21,6 +21,7 @@ from betanll.columns._infer import DECIMAL, infer_notation
 from betanll.columns._notation import Notation
 from betanll.columns._summary import ColumnSummary, summarise
 from betanll.columns._training import fit_columns, named_columns
+from betanll.columns._values import ColumnValues, read_values
 
 __all__ = [
     "DECIMAL",
@@ -30,6 +31,7 @@ __all__ = [
     "Column",
     "ColumnEncoder",
     "ColumnSummary",
+    "ColumnValues",
     "Notation",
     "TableError",
     "as_pandas",
@@ -42,6 +44,7 @@ __all__ = [
     "is_number",
     "named_columns",
     "parse_cells",
+    "read_values",
     "repeated",
     "row_counters",
     "summarise",
