@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import gzip
 import math
-import warnings
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +18,7 @@ from betanll.cli.options import (
     plugin_option,
     say_note,
 )
-from betanll.cli.output import check_file, naming
+from betanll.cli.output import check_file, load_table_model, naming
 
 if TYPE_CHECKING:
     from betanll.tables import TableFile, TableModel, TableSchema
@@ -83,7 +82,7 @@ def command(
     if not out.name.endswith((".csv", ".csv.gz")):
         raise click.UsageError(f"--out must end in .csv or .csv.gz, got {out}")
     check_file(out, data)
-    table_model = _load(model)
+    table_model = load_table_model(model)
     schema = table_model.schema
     table = open_table(data, delimiter=delimiter, header=header)
     for note in table.index_notes:
@@ -156,15 +155,3 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
         # Neither time nor name: the same rows give the same bytes.
         with gzip.GzipFile("", "wb", 6, file, mtime=0) as compressed:
             yield cast(IO[bytes], compressed)
-
-
-def _load(path: Path) -> TableModel:
-    """Load a model and print what is odd about it."""
-    from betanll.tables import TableModel
-
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
-        model = TableModel.load(path)
-    for warning in caught:
-        say_note(str(warning.message), err=True)
-    return model

@@ -21,7 +21,7 @@ from betanll.evaluation._diagnosis import (
     diagnose,
 )
 from betanll.evaluation._explain import explain
-from betanll.evaluation._explanation import Explanation, TargetExplanation
+from betanll.evaluation._explanation import Explanation, TargetExplanation, plain_row
 from betanll.evaluation._importance import MIN_IMPORTANCE_ROWS, ColumnImportance
 from betanll.evaluation._leaks import MAX_ERROR
 from betanll.evaluation._outside import OutsideCell
@@ -65,6 +65,7 @@ __all__ = [
     "differs",
     "explain",
     "judge",
+    "plain_row",
     "ranks_with_ties",
     "ridge_baseline",
     "run_trial",

@@ -109,8 +109,9 @@ class _Losses:
         self.mean = usual.mean
         self.squared_error = (target - self.mean) ** 2
         self.nll = _nll(usual, target)
-        variance = [np.var(column[~np.isnan(column)]) for column in target.T]
-        self.unit = 2 * np.where(np.array(variance) > 0, variance, 0.5)
+        known = [column[~np.isnan(column)] for column in target.T]
+        variance = np.array([np.var(column) if column.size else 0 for column in known])
+        self.unit = 2 * np.where(variance > 0, variance, 0.5)
 
     def of(self, predictive: Distribution) -> tuple[Array, Array]:
         """Return the increases of each row, averaged over the repeats."""

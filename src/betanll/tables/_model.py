@@ -20,8 +20,9 @@ from betanll.estimators import (
     to_state,
     write_model,
 )
-from betanll.evaluation import Assessment
+from betanll.evaluation import Assessment, Explanation
 from betanll.reports import FitReport, report_of
+from betanll.tables._rows import TableRows, row_names
 from betanll.tables._schema import TableSchema
 from betanll.tables._training import Split, TrainingTable
 
@@ -44,6 +45,8 @@ class TableModel:
         How each input column was read. Saving leaves it out.
     notes : sequence of str
         What :meth:`fit` noticed about rows and columns.
+    held_out : TableRows, optional
+        The rows of `assessment`. Saving leaves them out.
 
     Examples
     --------
@@ -61,6 +64,7 @@ class TableModel:
     assessment: Assessment | None = None
     columns: Sequence[ColumnSummary] = ()
     notes: Sequence[str] = ()
+    held_out: TableRows | None = None
 
     def __post_init__(self) -> None:
         n_targets, n_outputs = len(self.schema.targets), self.regressor.n_outputs_
@@ -150,7 +154,11 @@ class TableModel:
             n_jobs=n_jobs,
             progress=progress,
         )
-        return cls.of_regressor(schema, regressor, assessment)
+        names = row_names(split.test[0].index, split.test_ids)
+        return replace(
+            cls.of_regressor(schema, regressor, assessment),
+            held_out=TableRows(*split.test, names),
+        )
 
     @classmethod
     def of_regressor(
@@ -195,6 +203,52 @@ class TableModel:
                 "inputs": ", ".join(self.schema.encoder.encoded_names),
             },
             command=command,
+            explanation=None if self.held_out is None else self.explain(),
+        )
+
+    def explain(
+        self,
+        data: Any = None,
+        *,
+        delimiter: str | None = None,
+        header: bool | None = None,
+        **options: Any,
+    ) -> Explanation:
+        """Return which columns matter, odd rows, and why a row's interval is wide.
+
+        Parameters
+        ----------
+        data : path or DataFrame, optional
+            Rows that training has not seen, by default the held-out rows of
+            :meth:`fit`. Importances need the target columns; rows are explained
+            without them.
+        delimiter, header
+            As in :func:`open_table`.
+        **options
+            Of :func:`betanll.evaluation.explain`, such as `n_listed`.
+
+        Examples
+        --------
+        ``print(model.explain(new_houses).why(0))`` explains the first row.
+        """
+        if data is not None:
+            regressor = self.regressor
+            rows = TableRows.read(self.schema, data, delimiter=delimiter, header=header)
+        elif self.held_out is None or self.assessment is None:
+            raise ValueError(
+                "explain needs a table: this model was loaded or not made by fit, so "
+                "it has no held-out rows"
+            )
+        else:
+            # The model that has not seen these rows.
+            regressor, rows = self.assessment.model, self.held_out
+        return evaluation.explain(
+            regressor,
+            rows.inputs,
+            rows.targets,
+            target_names=self.schema.targets,
+            row_names=rows.names,
+            **options,
         )
 
     def predict(self, frame: Any, *, coverage: float = 0.9) -> pd.DataFrame:

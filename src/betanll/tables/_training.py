@@ -38,6 +38,8 @@ class Split(NamedTuple):
     schema: TableSchema
     train: tuple[pd.DataFrame, Array]
     test: tuple[pd.DataFrame, Array]
+    #: Id columns of the held-out rows.
+    test_ids: pd.DataFrame | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,6 +171,7 @@ class TrainingTable:
             self.schema,
             (inputs.iloc[train], y[train]),
             (inputs.iloc[test], y[test]),
+            self.schema.id_frame(self.frame).iloc[test],
         )
 
 
