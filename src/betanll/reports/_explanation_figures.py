@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from betanll.evaluation import ColumnImportance, PartialDependence
@@ -32,9 +33,9 @@ _SQUEEZED = 0.1
 def importance_figure(ranked: Sequence[ColumnImportance]) -> Figure:
     """Bars of the most important columns, for mean and spread side by side."""
     shown = list(ranked[:MAX_BARS])
-    figure = Figure(figsize=(5, 1.25 + 0.3 * len(shown)), layout="constrained")
     # Labels of the two x axes must not touch.
-    figure.get_layout_engine().set(wspace=0.1)  # type: ignore[union-attr]
+    layout = ConstrainedLayoutEngine(wspace=0.1)
+    figure = Figure(figsize=(5, 1.25 + 0.3 * len(shown)), layout=layout)
     left, right = figure.subplots(1, 2, sharey=True)
     position = np.arange(len(shown))
     _bars(
@@ -139,9 +140,10 @@ def common_view(dependences: Sequence[PartialDependence]) -> tuple[float, float]
 def _use_ticks(ax: Axes, dependence: PartialDependence) -> None:
     """Label the x axis with dates, or with numbers, perhaps on a log scale."""
     if dependence.kind == "date":
-        locator = AutoDateLocator(minticks=3, maxticks=6)
+        locator = AutoDateLocator(minticks=3, maxticks=6)  # type: ignore[no-untyped-call]
         ax.xaxis.set_major_locator(locator)
-        ax.xaxis.set_major_formatter(ConciseDateFormatter(locator))
+        formatter = ConciseDateFormatter(locator)  # type: ignore[no-untyped-call]
+        ax.xaxis.set_major_formatter(formatter)
         return
     x = dependence.values
     is_skewed = np.median(x) - x[0] < _SQUEEZED * (x[-1] - x[0])
