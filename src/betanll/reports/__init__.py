@@ -2,7 +2,8 @@
 
 from betanll.reports._calibration import CalibrationDisplay
 from betanll.reports._diagnosis import diagnosis_page
-from betanll.reports._explanation import explanation_page, reason_of
+from betanll.reports._explained_rows import reason_of
+from betanll.reports._explanation import explanation_page
 from betanll.reports._figures import sine_figure
 from betanll.reports._findings import findings_of
 from betanll.reports._intervals import IntervalDisplay

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from betanll.evaluation import (
@@ -13,6 +12,7 @@ from betanll.evaluation import (
     TargetExplanation,
 )
 from betanll.reports import _explanation_figures as figures
+from betanll.reports._explained_rows import row_tables
 from betanll.reports.page import (
     Block,
     Cell,
@@ -28,7 +28,6 @@ from betanll.reports.style import format_number
 #: Targets with figures; each has about seven.
 MAX_TARGETS = 3
 _MAX_TABLE_ROWS = 30
-_MAX_OUTSIDE = 2
 
 
 def explanation_blocks(
@@ -44,7 +43,7 @@ def explanation_blocks(
         yield from _dependences(target, of_target)
         suffix = f": {target.name}" if of_target else ""
         yield Heading(f"Rows to look at{suffix}")
-        yield from _rows(target, rows)
+        yield from row_tables(target, rows)
     if len(targets) > MAX_TARGETS:
         yield Text(f"The first {MAX_TARGETS} of {len(targets)} targets are explained.")
 
@@ -189,76 +188,9 @@ def _effect(one: PartialDependence) -> str:
     )
 
 
-def _rows(target: TargetExplanation, rows: str) -> Iterator[Block]:
-    if target.worst:
-        yield _row_table(
-            target.worst,
-            "The model was most wrong here",
-            f"The {rows} whose truth is most standard deviations away from the "
-            "prediction. Look for errors in the data, or for what the columns lack.",
-        )
-    yield _row_table(
-        target.uncertain,
-        "The model is least sure here",
-        f"The {rows} with the widest intervals, and the main reason.",
-    )
-
-
-def _row_table(found: Sequence[RowExplanation], title: str, note: str) -> Table:
-    return Table(
-        [
-            "Row",
-            "Truth",
-            "Prediction",
-            Column("90 % interval"),
-            Column("Off by", "standard deviations"),
-            Column("CRPS", "lower is better"),
-            Column("Spread", "times the typical one"),
-            Column("Reason for the spread", align="left"),
-        ],
-        [
-            [
-                row.name,
-                format_number(row.truth),
-                format_number(row.mean),
-                f"{format_number(row.lower)} to {format_number(row.upper)}",
-                _off_by(row),
-                format_number(row.crps),
-                f"{row.std_ratio:.2f}",
-                reason_of(row),
-            ]
-            for row in found
-        ],
-        title=title,
-        note=note,
-    )
-
-
 def _with_error(value: float, error: float, *, percent: bool = False) -> str:
     if percent:
         text = f"{100 * value:.1f} ± {100 * error:.1f} %"
     else:
         text = f"{value:.3f} ± {error:.3f}"
     return text.replace("-", "−")
-
-
-def _off_by(row: RowExplanation) -> Cell:
-    """Return how far the truth is away, marked if it lies outside of the interval."""
-    if math.isnan(row.z):
-        return Cell("–")
-    is_inside = row.lower <= row.truth <= row.upper
-    text = f"{row.z:+.1f}".replace("-", "−")
-    return Cell(text, "" if is_inside else "warning")
-
-
-def reason_of(row: RowExplanation) -> str:
-    """Return in a few words why an interval is wide."""
-    if row.outside:
-        cells = [f"{cell.column} {cell.value}" for cell in row.outside[:_MAX_OUTSIDE]]
-        more = len(row.outside) - len(cells)
-        return f"outside: {', '.join(cells)}" + (f" and {more} more" if more else "")
-    if row.cause == "noise":
-        return f"noise, {row.noise / row.usual_noise:.2g} × the typical"
-    if row.cause == "little data":
-        return f"little data, {100 * row.doubt_share:.0f} % of the variance"
-    return "usual"
