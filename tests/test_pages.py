@@ -25,6 +25,7 @@ PLAIN = (
     "docs/how-to/calibrate.md",
     "docs/how-to/choose-beta.md",
     "docs/how-to/compare.md",
+    "docs/how-to/explain.md",
     "docs/how-to/migrate.md",
     "docs/how-to/splits.md",
 )

@@ -14,6 +14,14 @@ def columns(n=50, seed=0):
     return rng.normal([0.0, 100.0, -3.0], [1.0, 0.01, 20.0], (n, 3))
 
 
+def test_ranges_are_measured_piece_by_piece(monkeypatch):
+    monkeypatch.setattr(preprocessing, "_CHUNK", 7)
+    values = columns().astype(np.float32)
+    found = preprocessing.value_ranges(values)
+    assert found.dtype == np.float64
+    np.testing.assert_array_equal(found, [values.min(axis=0), values.max(axis=0)])
+
+
 @pytest.mark.parametrize("measure", MEASURES)
 def test_mean_and_population_std(measure):
     # Worked out by hand: mean 3, squared deviations 4, 0, 4, divided by n = 3.

@@ -13,7 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["InputMap", "Matrix", "QuantilePositions", "Standardizer", "blocks"]
+__all__ = [
+    "InputMap",
+    "Matrix",
+    "QuantilePositions",
+    "Standardizer",
+    "blocks",
+    "value_ranges",
+]
 
 Matrix = npt.NDArray[np.float64]
 
@@ -56,6 +63,20 @@ def blocks(
         place = slice(first, first + _CHUNK)
         part = values[place] if rows is None else values[rows[place]]
         yield part.astype(np.float64, copy=False)
+
+
+def value_ranges(values: npt.NDArray[np.floating]) -> Matrix:
+    """Return the least and the greatest value of each column, without copying them.
+
+    Examples
+    --------
+    >>> value_ranges(np.array([[1.0, 5.0], [2.0, -3.0]]))
+    array([[ 1., -3.],
+           [ 2.,  5.]])
+    """
+    bounds = [(part.min(axis=0), part.max(axis=0)) for part in blocks(values)]
+    lows, highs = zip(*bounds, strict=True)
+    return np.stack([np.min(lows, axis=0), np.max(highs, axis=0)])
 
 
 #: Whitened values are cut off here; a network in single precision squares them.

@@ -31,7 +31,7 @@ def test_importing_and_help_load_no_framework():
     heavy = {"jax", "torch", "pandas", "sklearn", "scipy", "matplotlib"}
     assert not heavy & modules_after("import betanll")
     # `--help` of the program and of a command
-    commands = ("bench", "compare", "demo", "fit", "predict", "reproduce")
+    commands = ("bench", "compare", "demo", "explain", "fit", "predict", "reproduce")
     for arguments in (["--help"], *([name, "--help"] for name in commands)):
         code = (
             "from betanll.cli import main\n"
@@ -43,7 +43,7 @@ def test_importing_and_help_load_no_framework():
 def test_overview_lists_every_command(capsys):
     assert run("--help") == 0
     out = capsys.readouterr().out
-    for name in ("bench", "compare", "demo", "fit", "predict"):
+    for name in ("bench", "compare", "demo", "explain", "fit", "predict"):
         assert name in out
 
 

@@ -29,6 +29,7 @@ OPTIONS = {
     "compare": (*TABLE, *TRAINING, *MORE, "--folds"),
     "diagnose": (*TABLE, *TRAINING, "--learning-rate", "--json"),
     "predict": ("--out", "--coverage", "--chunk-rows", *READING),
+    "explain": ("--row", "--out", "--json", "--seed", *READING),
 }
 FLAGS = ("--header", "--no-header", "--json")
 
@@ -36,7 +37,8 @@ FLAGS = ("--header", "--no-header", "--json")
 def drawn_call(rng, table, model):
     """Return a command with one to three odd values."""
     command = rng.choice(list(OPTIONS))
-    arguments = [model, table] if command == "predict" else [table, "--target", "y"]
+    is_for_model = command in ("predict", "explain")
+    arguments = [model, table] if is_for_model else [table, "--target", "y"]
     place = rng.randrange(len(arguments))
     if rng.random() < 0.15:
         arguments[place] = rng.choice(ODD)

@@ -115,6 +115,7 @@ def untrained():
         model.inputs_ = Standardizer(
             rng.normal(size=n_inputs), rng.uniform(0.5, 2, n_inputs)
         )
+        model.input_range_ = np.array([[-9.0] * n_inputs, [9.0] * n_inputs])
         model.targets_ = Standardizer(
             rng.normal(size=n_outputs), rng.uniform(0.5, 2, n_outputs)
         )

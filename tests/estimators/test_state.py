@@ -328,6 +328,17 @@ def test_arrays_of_another_shape_or_type_are_refused(crafted, name):
             crafted("arrays", name, value=value)
 
 
+@pytest.mark.parametrize("low", [np.nan, np.inf, 10.0])
+def test_impossible_ranges_are_refused(crafted, low):
+    with pytest.raises(ModelError, match="input_range"):
+        crafted("arrays", "input_range", value=np.array([[low, 0.0], [9.0, 9.0]]))
+
+
+def test_models_without_a_range_load(crafted):
+    found = crafted("arrays", "input_range", remove=True)
+    assert found.input_range_ is None
+
+
 @pytest.mark.parametrize(
     ("name", "bad"),
     [

@@ -157,3 +157,40 @@ def test_a_nameless_column_without_cells_gets_one_note(tmp_path):
     path.write_text("a,y,\n" + "".join(f"{i * i},{i},\n" for i in range(12)))
     table = TrainingTable.read(path, "y")
     assert table.column_notes == ["column 'column_3' has no values and is not used."]
+
+
+def test_held_out_rows_explain_the_model(model, frame):
+    found = model.explain(n_listed=16)
+    (target,) = found.targets
+    assert (target.name, found.n_rows) == ("price", 16)
+    assert [one.column for one in target.importances] == ["rooms", "city"]
+    assert target.ranked[0].column == "rooms"
+    # Rows are named by number, counted from one, and id.
+    names = {row.name for row in target.worst}
+    assert len(names) == 16
+    for name in names:
+        number, address = name.rstrip(")").split(" (")
+        assert frame["address"][int(number) - 1] == address
+    truth = {row.name: row.truth for row in target.worst}
+    name = target.worst[0].name
+    assert truth[name] == frame["price"][int(name.split()[0]) - 1]
+    page = model.report().html()
+    assert "Which columns matter" in page
+    assert name in page
+
+
+def test_a_loaded_model_explains_a_table(model, frame, tmp_path):
+    model.save(tmp_path / "model")
+    loaded = TableModel.load(tmp_path / "model")
+    with pytest.raises(ValueError, match="explain needs a table"):
+        loaded.explain()
+    found = loaded.explain(frame)
+    assert found.targets[0].ranked[0].column == "rooms"
+    # Neither targets nor ids nor the order of columns matter for rows.
+    found = loaded.explain(frame[["city", "rooms"]])
+    assert found.targets[0].importances == []
+    assert found.why(3).name == "4"
+    with pytest.raises(
+        TableError, match="the table: the table lacks the column 'city'"
+    ):
+        loaded.explain(frame[["rooms"]])

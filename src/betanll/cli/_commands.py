@@ -15,6 +15,7 @@ _OWN = {
     "compare": "Objectives side by side on your data, cross-validated.",
     "demo": "The pitfall and the cure, and a fit, with a report to open.",
     "diagnose": "Does the likelihood starve points of your data? Which beta helps?",
+    "explain": "Which columns matter, odd rows, and why an interval is wide.",
     "fit": "Learn mean and spread from a table; writes a model and a report.",
     "objectives": "List what can be trained: names, classes, descriptions.",
     "predict": "Mean, std and interval for each row of a table.",

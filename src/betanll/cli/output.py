@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import shlex
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,8 +19,21 @@ if TYPE_CHECKING:
     from betanll.evaluation import TargetAssessment
     from betanll.metrics import Scores
     from betanll.reports import Finding
+    from betanll.tables import TableModel
 
 _MARKS = {"good": "ok", "note": "note", "warning": "WARNING"}
+
+
+def load_table_model(path: Path) -> TableModel:
+    """Load a model and print what is odd about it."""
+    from betanll.tables import TableModel
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        model = TableModel.load(path)
+    for warning in caught:
+        click.echo(shortened(f"Note: {warning.message}"), err=True)
+    return model
 
 
 def command_line() -> str:

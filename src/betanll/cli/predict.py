@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-import warnings
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,7 @@ from betanll.cli.options import (
     plugin_option,
     say_note,
 )
+from betanll.cli.output import load_table_model
 
 if TYPE_CHECKING:
     from betanll.tables import TableFile, TableModel, TableSchema
@@ -72,7 +72,7 @@ def command(
     check_out(out, data)
     is_stdout = str(out) == STDOUT
     say = functools.partial(say_note, err=is_stdout)
-    table_model = _load(model)
+    table_model = load_table_model(model)
     schema = table_model.schema
     missing = as_markers([*schema.encoder.missing, *reading["na_values"]])
     table = open_table(data, **{**reading, "na_values": missing})
@@ -130,15 +130,3 @@ def _formats(model: TableModel) -> dict[str, str]:
         for part in ("mean", "std", "lower", "upper"):
             formats[f"{name}_{part}"] = f"%.{n_digits}g"
     return formats
-
-
-def _load(path: Path) -> TableModel:
-    """Load a model and print what is odd about it."""
-    from betanll.tables import TableModel
-
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
-        model = TableModel.load(path)
-    for warning in caught:
-        say_note(str(warning.message), err=True)
-    return model

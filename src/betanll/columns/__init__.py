@@ -23,6 +23,7 @@ from betanll.columns._notation import Notation
 from betanll.columns._order import groups_of, sorting_dates, times_of
 from betanll.columns._summary import ColumnSummary, summarise
 from betanll.columns._training import fit_columns, named_columns
+from betanll.columns._values import ColumnValues, read_values
 
 __all__ = [
     "DECIMAL",
@@ -32,6 +33,7 @@ __all__ = [
     "Column",
     "ColumnEncoder",
     "ColumnSummary",
+    "ColumnValues",
     "Notation",
     "TableError",
     "as_markers",
@@ -47,6 +49,7 @@ __all__ = [
     "mark_missing",
     "named_columns",
     "parse_cells",
+    "read_values",
     "repeated",
     "row_counters",
     "sorting_dates",

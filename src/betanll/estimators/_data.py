@@ -21,7 +21,7 @@ from sklearn.utils.validation import (
 from betanll.blocks import RowBlocks
 from betanll.columns import as_pandas, fit_columns, is_frame, named_columns, take_rows
 from betanll.model_selection import TrainingData
-from betanll.preprocessing import Standardizer
+from betanll.preprocessing import Standardizer, value_ranges
 from betanll.sentences import listed
 from betanll.typing import Array
 
@@ -116,6 +116,7 @@ def checked_data(
         blocks=None if blocks is None else blocks.codes,
         random_state=random,
     )
+    estimator.input_range_ = value_ranges(inputs)
     return TrainingData(inputs, targets, weights, blocks)
 
 

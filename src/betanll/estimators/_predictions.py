@@ -38,6 +38,7 @@ class Predictions:
     members_: list[Any]
     encoder_: ColumnEncoder | None
     inputs_: Standardizer | QuantilePositions
+    input_range_: Array | None
     targets_: Standardizer
     spread_: Array
     df_: Array | None

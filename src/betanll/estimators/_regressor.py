@@ -135,6 +135,9 @@ class HeteroscedasticRegressor(
         Number of input columns; ``feature_names_in_`` holds their names, if any.
     encoder_ : ColumnEncoder or None
         How columns of a data frame become numbers; None for arrays without NaN.
+    input_range_ : array of shape (2, n_encoded) or None
+        Least and greatest training value of each column of ``encode(X)``; None for
+        models that were saved before 0.2.
     n_outputs_ : int
         Number of targets.
     best_learning_rate_ : float or None

@@ -73,6 +73,8 @@ def to_state(
         "spread": estimator.spread_,
         "loss_curve": np.array(estimator.loss_curve_),
     }
+    if (seen := getattr(estimator, "input_range_", None)) is not None:
+        arrays["input_range"] = seen
     if estimator.df_ is not None:
         arrays["df"] = estimator.df_
     for i, member in enumerate(estimator.members_):
@@ -128,6 +130,11 @@ def _restore(
         return stored_array(arrays, name, (n,), np.float64, is_valid)
 
     estimator.inputs_ = _input_map(arrays, estimator.net_)
+    estimator.input_range_ = None
+    if "input_range" in arrays:
+        estimator.input_range_ = stored_array(
+            arrays, "input_range", (2, n_inputs), np.float64, _is_range
+        )
     estimator.targets_ = Standardizer(
         vector("targets.mean", n_outputs),
         vector("targets.scale", n_outputs, _is_positive),
@@ -197,6 +204,10 @@ def _scores(arrays: Arrays, i: int) -> npt.NDArray[Any]:
     if np.any(scores[1:] < scores[:-1]):
         raise ModelError(f"array {name!r} must be sorted")
     return scores
+
+
+def _is_range(bounds: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    return np.isfinite(bounds) & (bounds[0] <= bounds[1])
 
 
 def _is_positive(array: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:

@@ -1,4 +1,4 @@
-"""Models and their rivals on held-out rows: assessment, comparison and diagnosis."""
+"""Models and their rivals on held-out rows: assess, compare, diagnose, explain."""
 
 from betanll.evaluation._assess import (
     CONSTANT,
@@ -12,6 +12,7 @@ from betanll.evaluation._assess import (
 )
 from betanll.evaluation._baselines import constant_baseline, ridge_baseline
 from betanll.evaluation._compare import Comparison, compare
+from betanll.evaluation._dependence import PartialDependence
 from betanll.evaluation._diagnosis import (
     MIN_ROWS,
     Diagnosis,
@@ -19,15 +20,21 @@ from betanll.evaluation._diagnosis import (
     conclude,
     diagnose,
 )
+from betanll.evaluation._explain import explain
+from betanll.evaluation._explanation import Explanation, TargetExplanation, plain_row
+from betanll.evaluation._importance import MIN_IMPORTANCE_ROWS, ColumnImportance
 from betanll.evaluation._leaks import MAX_ERROR
+from betanll.evaluation._outside import OutsideCell
 from betanll.evaluation._ranks import differs, ranks_with_ties
 from betanll.evaluation._regions import Region
 from betanll.evaluation._rule import RULE, Evidence, judge
 from betanll.evaluation._trial import SUBJECT, TrialSettings, run_trial
+from betanll.evaluation._why import Driver, RowExplanation
 
 __all__ = [
     "CONSTANT",
     "MAX_ERROR",
+    "MIN_IMPORTANCE_ROWS",
     "MIN_ROWS",
     "MODEL",
     "MSE",
@@ -36,11 +43,18 @@ __all__ = [
     "RULE",
     "SUBJECT",
     "Assessment",
+    "ColumnImportance",
     "Comparison",
     "Diagnosis",
+    "Driver",
     "Evidence",
+    "Explanation",
+    "OutsideCell",
+    "PartialDependence",
     "Region",
+    "RowExplanation",
     "TargetAssessment",
+    "TargetExplanation",
     "TargetScores",
     "TrialSettings",
     "assess",
@@ -49,7 +63,9 @@ __all__ = [
     "constant_baseline",
     "diagnose",
     "differs",
+    "explain",
     "judge",
+    "plain_row",
     "ranks_with_ties",
     "ridge_baseline",
     "run_trial",

@@ -83,6 +83,8 @@ class Assessment:
         Rows that the model was trained on.
     is_of_all_rows : bool
         Whether it was trained on the held-out rows too, after they had judged it.
+    judged : HeteroscedasticRegressor
+        The model of the first split, which has not seen the first `n_judged` of `rows`.
     times : array of shape (n,), optional
         Order in time of the held-out rows, which are later than the training rows.
     is_grouped : bool
@@ -99,6 +101,8 @@ class Assessment:
     n_splits: int = 1
     n_rows: int = 0
     is_of_all_rows: bool = False
+    judged: HeteroscedasticRegressor | None = None
+    n_judged: int = 0
     times: Array | None = None
     is_grouped: bool = False
 
@@ -212,6 +216,8 @@ def assess(
         n_splits=len(splits),
         n_rows=len(y) if is_final else len(train),
         is_of_all_rows=is_final,
+        judged=family[MODEL],
+        n_judged=len(splits[0][1]),
         times=blocks.codes[rows] if blocks is not None and blocks.is_ordered else None,
         is_grouped=blocks is not None and not blocks.is_ordered,
     )

@@ -2,6 +2,8 @@
 
 from betanll.reports._calibration import CalibrationDisplay
 from betanll.reports._diagnosis import diagnosis_page
+from betanll.reports._explained_rows import reason_of
+from betanll.reports._explanation import explanation_page
 from betanll.reports._figures import sine_figure
 from betanll.reports._findings import findings_of
 from betanll.reports._intervals import IntervalDisplay
@@ -38,7 +40,9 @@ __all__ = [
     "Table",
     "Text",
     "diagnosis_page",
+    "explanation_page",
     "findings_of",
+    "reason_of",
     "report_of",
     "sine_figure",
 ]

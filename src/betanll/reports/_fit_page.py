@@ -8,6 +8,7 @@ import numpy as np
 
 from betanll.metrics import Scores
 from betanll.reports import _figures
+from betanll.reports._explanation import explanation_blocks
 from betanll.reports._report import LEVEL, FitReport, TargetResult
 from betanll.reports._words import (
     PERCENT,
@@ -47,6 +48,7 @@ def fit_page(report: FitReport) -> Page:
         *_overview(results),
         *_against_simpler_models(report, results),
         *_predictions(results),
+        *explanation_blocks(report.explanation),
         Heading("Training"),
         *(curves or [Text("No training history was recorded.")]),
         *_shares_of_rows(report.sample_fractions),

@@ -11,7 +11,7 @@ import numpy as np
 from betanll import __version__
 from betanll.distributions import Distribution
 from betanll.estimators import HeteroscedasticRegressor
-from betanll.evaluation import Assessment
+from betanll.evaluation import Assessment, Explanation
 from betanll.metrics import Scores, rmse
 from betanll.networks import MLP, Network
 from betanll.reports._findings import findings_of
@@ -50,6 +50,8 @@ class FitReport:
         What made the report.
     introduction : sequence of Picture, optional
         Shown first.
+    explanation : Explanation, optional
+        What predictions depend on, and odd rows.
 
     Examples
     --------
@@ -86,6 +88,7 @@ class FitReport:
     configuration: Mapping[str, str]
     command: str
     introduction: Sequence[Picture] = ()
+    explanation: Explanation | None = None
 
     def __post_init__(self) -> None:
         for name in ("target", "interval"):
@@ -170,6 +173,7 @@ def report_of(
     configuration: Mapping[str, str],
     command: str,
     introduction: Sequence[Picture] = (),
+    explanation: Explanation | None = None,
 ) -> FitReport:
     """Return the report of a model; what training found joins the configuration."""
     model = assessment.model
@@ -200,6 +204,7 @@ def report_of(
         configuration={**configuration, **chosen},
         command=command,
         introduction=introduction,
+        explanation=explanation,
     )
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from betanll.columns import TableError
 from betanll.tables._file import TableFile
 from betanll.tables._open import open_table
+from betanll.tables._rows import TableRows
 from betanll.tables._schema import TableSchema
 from betanll.tables._training import TrainingTable
 
@@ -23,6 +24,7 @@ __all__ = [
     "TableError",
     "TableFile",
     "TableModel",
+    "TableRows",
     "TableSchema",
     "TrainingTable",
     "open_table",

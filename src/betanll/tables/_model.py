@@ -21,9 +21,10 @@ from betanll.estimators import (
     to_state,
     write_model,
 )
-from betanll.evaluation import Assessment
+from betanll.evaluation import Assessment, Explanation
 from betanll.reports import FitReport, report_of
 from betanll.tables._options import READING
+from betanll.tables._rows import TableRows, row_names
 from betanll.tables._schema import TableSchema
 from betanll.tables._training import TrainingTable
 
@@ -46,6 +47,8 @@ class TableModel:
         How each input column was read. Saving leaves it out.
     notes : sequence of str
         What :meth:`fit` noticed about rows and columns.
+    held_out : TableRows, optional
+        The rows of `assessment`. Saving leaves them out.
 
     Examples
     --------
@@ -63,6 +66,7 @@ class TableModel:
     assessment: Assessment | None = None
     columns: Sequence[ColumnSummary] = ()
     notes: Sequence[str] = ()
+    held_out: TableRows | None = None
 
     def __post_init__(self) -> None:
         n_targets, n_outputs = len(self.schema.targets), self.regressor.n_outputs_
@@ -169,8 +173,17 @@ class TableModel:
             progress=progress,
         )
         model = cls.of_regressor(schema, regressor, assessment)
-        notes = [*table.notes, *table.column_notes]
-        return replace(model, columns=table.columns, notes=notes)
+        rows = assessment.rows[: assessment.n_judged]
+        ids = schema.id_frame(table.frame).iloc[rows]
+        inputs = table.inputs.iloc[rows]
+        return replace(
+            model,
+            columns=table.columns,
+            notes=[*table.notes, *table.column_notes],
+            held_out=TableRows(
+                inputs, table.targets[rows], row_names(inputs.index, ids)
+            ),
+        )
 
     @classmethod
     def of_regressor(
@@ -214,6 +227,52 @@ class TableModel:
                 "inputs": ", ".join(self.schema.encoder.encoded_names),
             },
             command=command,
+            explanation=None if self.held_out is None else self.explain(),
+        )
+
+    def explain(
+        self,
+        data: Any = None,
+        **options: Any,
+    ) -> Explanation:
+        """Return which columns matter, odd rows, and why a row's interval is wide.
+
+        Parameters
+        ----------
+        data : path or DataFrame, optional
+            Rows that training has not seen, by default the held-out rows of
+            :meth:`fit`. Importances need the target columns; rows are explained
+            without them.
+        **options
+            Of :func:`betanll.evaluation.explain`, such as `n_listed`; and for files
+            ``delimiter``, ``header``, ``encoding``, ``skip_rows`` and ``sheet`` of
+            :func:`open_table`.
+
+        Examples
+        --------
+        ``print(model.explain(new_houses).why(0))`` explains the first row.
+        """
+        # The model that has not seen the held-out rows.
+        judged = None if self.assessment is None else self.assessment.judged
+        if data is not None:
+            names = (*READING, "na_values")
+            reading = {name: options.pop(name) for name in names if name in options}
+            rows = TableRows.read(self.schema, data, **reading)
+            regressor = self.regressor
+        elif self.held_out is None or judged is None:
+            raise ValueError(
+                "explain needs a table: this model was loaded or not made by fit, so "
+                "it has no held-out rows"
+            )
+        else:
+            regressor, rows = judged, self.held_out
+        return evaluation.explain(
+            regressor,
+            rows.inputs,
+            rows.targets,
+            target_names=self.schema.targets,
+            row_names=rows.names,
+            **options,
         )
 
     def predict(self, frame: Any, *, coverage: float = 0.9) -> pd.DataFrame:
