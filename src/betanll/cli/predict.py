@@ -22,7 +22,7 @@ from betanll.cli.options import (
 from betanll.cli.output import check_file, naming
 
 if TYPE_CHECKING:
-    from betanll.tables import TableFile, TableModel, TableSchema
+    from betanll.tables import TableModel
 
 
 @click.command()
@@ -88,7 +88,7 @@ def command(
     table = open_table(data, delimiter=delimiter, header=header)
     for note in table.index_notes:
         say_note(note)
-    _check_columns(table, schema)
+    table.check_columns(schema.needed)
     formats = _formats(table_model)
     surprises: Counter[tuple[str, str]] = Counter()
     n_rows = 0
@@ -117,22 +117,6 @@ def command(
     for note in schema.encoder.surprise_notes(surprises):
         say_note(note)
     click.echo(f"{n_rows} rows: {out}")
-
-
-def _check_columns(table: TableFile, schema: TableSchema) -> None:
-    """Refuse a table without the columns that the model needs, before any work."""
-    from betanll.sentences import listed
-    from betanll.tables import TableError
-
-    needed = (*(column.name for column in schema.encoder.used), *schema.ids)
-    missing = [name for name in needed if name not in table.columns]
-    if missing:
-        noun = "column" if len(missing) == 1 else "columns"
-        hint = "" if table.has_header else "; if its first line has names, use --header"
-        raise TableError(
-            f"{table.path}: the table lacks the {noun} {listed(missing)} among "
-            f"{listed(table.columns)}{hint}"
-        )
 
 
 def _formats(model: TableModel) -> dict[str, str]:

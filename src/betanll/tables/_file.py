@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from betanll.columns import TableError, repeated
+from betanll.columns import TableError, check_present, repeated
 from betanll.sentences import listed, shown
 
 if TYPE_CHECKING:
@@ -55,6 +55,16 @@ class TableFile(ABC):
             for name in self.index
             if not INDEX_NAME.fullmatch(name)
         ]
+
+    def check_columns(self, names: Iterable[str]) -> None:
+        """Refuse a file without some columns, before its rows are read."""
+        try:
+            check_present(self.columns, names)
+        except TableError as error:
+            hint = "; if its first line has names, use --header"
+            raise TableError(
+                f"{self.path}: {error}{'' if self.has_header else hint}"
+            ) from None
 
     @abstractmethod
     def read(

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from betanll import evaluation
-from betanll.columns import Column, ColumnSummary, as_pandas
+from betanll.columns import Column, ColumnSummary, as_pandas, is_frame
 from betanll.estimators import (
     HeteroscedasticRegressor,
     MissingObjectiveError,
@@ -22,6 +22,8 @@ from betanll.estimators import (
 )
 from betanll.evaluation import Assessment
 from betanll.reports import FitReport, report_of
+from betanll.sentences import listed, shortened
+from betanll.tables._open import check_is_path, open_table
 from betanll.tables._schema import TableSchema
 from betanll.tables._training import Split, TrainingTable
 
@@ -72,6 +74,13 @@ class TableModel:
             raise ValueError(
                 "the regressor was not fitted with a data frame and a matrix of targets"
             )
+
+    def __repr__(self) -> str:
+        inputs = listed(column.name for column in self.schema.encoder.columns)
+        return shortened(
+            f"{type(self).__name__}(targets=[{listed(self.schema.targets)}], "
+            f"inputs=[{inputs}])"
+        )
 
     @classmethod
     def fit(
@@ -141,7 +150,12 @@ class TableModel:
         """Fit a regressor on training rows, and judge it on the held-out ones."""
         schema = split.schema
         # Kinds that were found on all rows also hold for the training rows.
-        regressor.set_params(columns={c.name: c for c in schema.encoder.columns})
+        kinds = {column.name: column for column in schema.encoder.columns}
+        if regressor.columns not in (None, kinds):
+            raise ValueError(
+                "the table says how its columns are read: give kinds=..., not columns"
+            )
+        regressor.set_params(columns=kinds)
         assessment = evaluation.assess(
             regressor,
             split.train,
@@ -197,14 +211,22 @@ class TableModel:
             command=command,
         )
 
-    def predict(self, frame: Any, *, coverage: float = 0.9) -> pd.DataFrame:
+    def predict(self, data: Any, *, coverage: float = 0.9) -> pd.DataFrame:
         """Return id columns, then mean, std, lower and upper bound of each target.
 
         A row has the same bits in any company, because the network always sees blocks
         of the same number of rows.
+
+        Parameters
+        ----------
+        data : path or DataFrame
+            A CSV or Parquet file, or a table of pandas, polars or pyarrow. Read a file
+            whose delimiter or header is not detected with :func:`open_table`.
+        coverage : float in (0, 1), default=0.9
+            Probability with which a new observation lies between the bounds.
         """
         assert self.regressor.encoder_ is not None
-        frame = as_pandas(frame)
+        frame = self._frame(data)
         X = self.regressor.encoder_.encode(frame)
         predictive = self.regressor._distribution(X, in_blocks=True)
         mean, std = predictive.mean, predictive.std
@@ -217,6 +239,15 @@ class TableModel:
             columns[f"{target}_upper"] = interval[:, 1, i]
         ids = self.schema.id_frame(frame)
         return pd.concat([ids, pd.DataFrame(columns, index=frame.index)], axis=1)
+
+    def _frame(self, data: Any) -> pd.DataFrame:
+        """Return rows to predict as a table of pandas."""
+        if is_frame(data):
+            return as_pandas(data)
+        check_is_path(data)
+        file = open_table(data)
+        file.check_columns(self.schema.needed)
+        return file.read(text=self.schema.text_columns)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a model folder, which ``HeteroscedasticRegressor.load`` reads too."""

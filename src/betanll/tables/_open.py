@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
+from typing import Any
 
+from betanll.columns import TableError
 from betanll.sentences import shown
 from betanll.tables._csv import open_csv
 from betanll.tables._file import TableFile, fault
@@ -79,6 +81,15 @@ def open_table(
                 f"the delimiter must be one ASCII character, got {shown(delimiter)}",
             )
     return open_csv(path, delimiter or TEXT_EXTENSIONS[extension], header)
+
+
+def check_is_path(data: Any) -> None:
+    """Refuse what is neither a table in memory nor the path of a file."""
+    if not isinstance(data, str | os.PathLike):
+        raise TableError(
+            "data must be the path of a CSV or Parquet file, or a table of pandas, "
+            f"polars or pyarrow, got {type(data).__name__}"
+        )
 
 
 def _check_file(path: Path) -> None:

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,9 +21,9 @@ from betanll.columns import (
     row_counters,
     summarise,
 )
-from betanll.sentences import option
+from betanll.sentences import option, shown
 from betanll.tables._file import INDEX_NAME
-from betanll.tables._open import open_table
+from betanll.tables._open import check_is_path, open_table
 from betanll.tables._schema import TableSchema
 from betanll.typing import Array, Rows
 
@@ -118,6 +119,7 @@ class TrainingTable:
         if is_frame(data):
             name, frame = "the table", as_pandas(data)
         else:
+            check_is_path(data)
             file = open_table(data, delimiter=delimiter, header=header)
             name, nameless = os.fspath(data), file.nameless
             notes += file.index_notes
@@ -163,6 +165,7 @@ class TrainingTable:
         What the model learns of the columns, such as what fills gaps, comes from the
         training rows; what kind of column each one is, from all rows.
         """
+        check_fraction(test_fraction)
         train, test = split_rows(len(self.frame), test_fraction, random_state)
         inputs, y = self.inputs, self.targets
         return Split(
@@ -177,6 +180,16 @@ def split_rows(n: int, test_fraction: float, seed: int) -> tuple[Rows, Rows]:
     n_test = min(max(2, round(test_fraction * n)), n - MIN_ROWS // 2)
     order = np.random.default_rng(seed).permutation(n)
     return np.sort(order[n_test:]), np.sort(order[:n_test])
+
+
+def check_fraction(test_fraction: Any) -> None:
+    """Refuse what is not a share of the rows, numbers of another kind included."""
+    is_number = isinstance(test_fraction, Real) and not isinstance(test_fraction, bool)
+    if not is_number or not 0 < test_fraction < 1:
+        raise ValueError(
+            "test_fraction must be a number between 0 and 1, got "
+            f"{shown(test_fraction)}"
+        )
 
 
 def _check_targets(name: str, schema: TableSchema, y: Array) -> None:
