@@ -112,6 +112,7 @@ def objective(name: Any, /, **variants: Mapping[str, Any]) -> Any:
     def decorate(cls: type[ObjectiveClass]) -> type[ObjectiveClass]:
         if not (isinstance(cls, type) and issubclass(cls, Objective)):
             raise TypeError(f"@objective is for subclasses of Objective, not {cls!r}")
+        _check_members(cls)
         decorated = dataclasses.dataclass(frozen=True)(cls)
         _declare_family(decorated)
         if name is None:
@@ -142,6 +143,28 @@ def _declare_family(cls: type[Objective]) -> None:
     }
     if owners["predictive"] < owners["predictive_family"]:
         cls.predictive_family = Objective.predictive_family
+
+
+def _check_members(cls: type[Objective]) -> None:
+    """Refuse a class that lacks what every objective says, by the names of it."""
+    required = ["parameters", "loss", "nll", "predictive"]
+    if cls.training_loss is not Objective.training_loss:
+        required.remove("loss")
+    missing = [
+        name for name in required if getattr(cls, name) is getattr(Objective, name)
+    ]
+    if not hasattr(cls, "n_parameters"):
+        missing.insert(0, "n_parameters")
+    if missing:
+        raise ValueError(
+            f"the objective {_where(cls)} lacks {' and '.join(missing)}: see "
+            "betanll.objectives.Objective"
+        )
+    n = cls.n_parameters
+    if isinstance(n, int) and n < 1:
+        raise ValueError(
+            f"the objective {_where(cls)} must have n_parameters of at least 1, got {n}"
+        )
 
 
 def _check_defaults(cls: type[Objective]) -> None:
