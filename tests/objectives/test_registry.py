@@ -363,6 +363,21 @@ def test_plugins_that_cannot_be_imported(text, reason, tmp_path, monkeypatch):
     assert "broken" not in sys.modules
 
 
+@pytest.mark.parametrize("text", ["import sys; sys.exit(3)", "raise SystemExit(3)"])
+def test_a_plugin_that_exits_is_named(text, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "by_hand.py").write_text(text)
+    with pytest.raises(ImportError, match=r"'by_hand' .*: it calls sys.exit\(3\)"):
+        import_plugin("by_hand")
+
+
+def test_a_plugin_can_be_interrupted(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "by_hand.py").write_text("raise KeyboardInterrupt")
+    with pytest.raises(KeyboardInterrupt):
+        import_plugin("by_hand")
+
+
 def test_a_plugin_is_a_module():
     for name in ("folder/file.py", "", "a b", "a..b"):
         with pytest.raises(ImportError, match="a plug-in is the name of a module"):

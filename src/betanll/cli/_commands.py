@@ -98,7 +98,7 @@ def _load(name: str, path: str) -> click.Command:
     module, _, attribute = path.partition(":")
     try:
         command = getattr(importlib.import_module(module), attribute)
-    except Exception as error:  # a module may raise anything
+    except plugins.FAULTS as error:
         raise click.ClickException(
             f"the command {name} cannot be loaded from {path!r}: "
             f"{plugins.reason_of(error)}; update or uninstall the package that brings "

@@ -4,7 +4,7 @@ from betanll.estimators._data import MissingCellsWarning, quiet_about_missing_ce
 from betanll.estimators._fit_many import fit_many
 from betanll.estimators._model_folder import (
     MODEL_FOLDER,
-    MissingObjectiveError,
+    MissingPluginError,
     ModelError,
     check_replaceable,
     read_model,
@@ -20,7 +20,7 @@ __all__ = [
     "PRESETS",
     "HeteroscedasticRegressor",
     "MissingCellsWarning",
-    "MissingObjectiveError",
+    "MissingPluginError",
     "ModelError",
     "VarianceParts",
     "check_replaceable",

@@ -13,7 +13,7 @@ from betanll import evaluation
 from betanll.columns import Column, ColumnSummary, as_pandas, is_frame
 from betanll.estimators import (
     HeteroscedasticRegressor,
-    MissingObjectiveError,
+    MissingPluginError,
     ModelError,
     from_state,
     read_model,
@@ -273,7 +273,7 @@ class TableModel:
                 raise ModelError("its columns are not described")
             schema = TableSchema.from_dict(configuration[_KEY], regressor.encoder_)
             return cls(schema, regressor)
-        except MissingObjectiveError as error:
-            raise MissingObjectiveError(f"{os.fspath(path)}: {error}") from None
+        except MissingPluginError as error:
+            raise MissingPluginError(f"{os.fspath(path)}: {error}") from None
         except ValueError as error:
             raise ModelError(f"{os.fspath(path)} is damaged: {error}") from None
