@@ -83,7 +83,7 @@ def objective_spec(text: str) -> str:
     try:
         objectives.get(text)
     except objectives.UnknownObjectiveError:
-        name, known = text.partition(":")[0], ", ".join(objectives.names())
+        name, known = objectives.split_spec(text)[0], ", ".join(objectives.names())
         raise click.BadParameter(
             f"{name!r} is not one of {known}; name the module of a custom objective "
             "with --plugin."
@@ -97,14 +97,14 @@ def objective_and_beta(
     text: str, read_beta: Callable[[str], Beta], known: Sequence[str] | None = None
 ) -> tuple[str, Beta | None]:
     """Read an objective, registered or one of `known`, and the beta of beta-nll."""
-    name, colon, beta = text.partition(":")
+    name, beta = objectives.split_spec(text)
     if known is not None and name not in known:
         raise click.BadParameter(f"{name!r} is not one of {', '.join(known)}.")
-    if colon and name == "beta-nll":
+    if beta is not None and name == "beta-nll":
         return name, read_beta(beta)
     if known is None:
         return objective_spec(text), None
-    if colon:
+    if beta is not None:
         raise click.BadParameter(f"{name} has no beta.")
     return name, None
 

@@ -19,6 +19,7 @@ from betanll.estimators import (
 )
 from betanll.evaluation._baselines import constant_baseline, ridge_baseline
 from betanll.evaluation._leaks import revealing_columns
+from betanll.evaluation._names import column_names
 from betanll.metrics import Scores
 from betanll.objectives import BetaNLL, GaussianNLL
 from betanll.typing import Array
@@ -112,7 +113,7 @@ def assess(
         Show a progress bar.
     """
     (X, y), (X_test, y_test) = train, test
-    names = _names(target_names, y.shape[1], "y")
+    names = column_names(y, target_names, "y")
     # If the model sets rows aside for calibration so do the twins, but they stay
     # uncalibrated: conformal scores leave distributions as they are.
     holds_out_rows = model.plan_for(len(X), X.shape[1]).holds_out_rows
@@ -133,7 +134,7 @@ def assess(
     if encoder is not None and feature_names is None:
         features = list(encoder.sources)
     else:
-        features = _names(feature_names, matrix.shape[1], "x")
+        features = column_names(matrix, feature_names, "x")
     predictions = {MODEL: model.predict_dist(X_test)}
     if not isinstance(model.objective_, GaussianNLL):
         predictions[PLAIN_NLL] = twins["nll"].predict_dist(X_test)
@@ -198,14 +199,6 @@ def _assess_target(
             n: (m - truth) ** 2 for n, m in (means | {MSE: mse_mean[is_seen]}).items()
         }
     return TargetAssessment(name, scores, crps, errors, revealing)
-
-
-def _names(given: Sequence[str] | None, n: int, letter: str) -> list[str]:
-    if given is None:
-        return [f"{letter}{i}" for i in range(n)]
-    if len(given) != n:
-        raise ValueError(f"{len(given)} names were given for {n} columns")
-    return list(given)
 
 
 def _sample_fractions(

@@ -272,6 +272,18 @@ class _View(Mapping[str, Callable[[], Objective]]):
 OBJECTIVES: Mapping[str, Callable[[], Objective]] = _View()
 
 
+def split_spec(spec: str) -> tuple[str, str | None]:
+    """Return the name in a spec, and the text of its number if there is one.
+
+    Examples
+    --------
+    >>> split_spec("beta-nll:0.25"), split_spec("mse")
+    (('beta-nll', '0.25'), ('mse', None))
+    """
+    name, colon, number = spec.partition(":")
+    return name, number if colon else None
+
+
 def get(spec: str | Objective | type[Objective]) -> Objective:
     """Return the objective of that name or class; an objective is returned unchanged.
 
@@ -296,9 +308,9 @@ def get(spec: str | Objective | type[Objective]) -> Objective:
         raise UnknownObjectiveError(
             f"objective must be one of {', '.join(names())}, got {spec!r}"
         )
-    name, colon, text = spec.partition(":")
+    name, text = split_spec(spec)
     made = entry_of(name)()
-    if not colon:
+    if text is None:
         return made
     fields = dataclasses.fields(made)  # type: ignore[arg-type]
     numbers = [field.name for field in fields if "traced" in field.metadata]

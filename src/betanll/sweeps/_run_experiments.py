@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from betanll import plugins as packages
 from betanll.files import check_writable, write_files
+from betanll.processes import environment
 from betanll.sentences import shortened
 from betanll.sweeps._experiment import (
     NO_RESULTS,
@@ -224,13 +224,5 @@ def _environment(parts: list[tuple[Experiment, Request]]) -> Iterator[None]:
     wanted: dict[str, str] = {}
     for one, part in parts:
         wanted |= one.environment(part)
-    before = {name: os.environ.get(name) for name in wanted}
-    os.environ.update(wanted)
-    try:
+    with environment(**wanted):
         yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
