@@ -58,6 +58,53 @@ def test_no_folder_uses_private_modules_of_another():
     assert found == [], "import a public name, or make one public"
 
 
+def private_names_defined(paths):
+    """Return private names that classes and modules in some files define."""
+    names = set()
+    for path in paths:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            match node:
+                case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                    names.add(name)
+                case ast.Name(id=name, ctx=ast.Store()):
+                    names.add(name)
+                case ast.Attribute(attr=name, ctx=ast.Store()):
+                    names.add(name)
+    return {name for name in names if is_private(name)}
+
+
+def is_private(name):
+    return name.startswith("_") and not name.endswith("_")
+
+
+def private_attributes_used(path):
+    """Return private attributes that a file takes from anything but itself."""
+    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    return {
+        node.attr
+        for node in nodes
+        if isinstance(node, ast.Attribute)
+        and is_private(node.attr)
+        and not (isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"))
+    }
+
+
+def test_no_folder_uses_private_attributes_of_another():
+    """An import does not show them: they come with an object."""
+    ours = private_names_defined(SOURCE.rglob("*.py"))
+    folders = {path.parent for path in SOURCE.rglob("*.py")}
+    for users in USERS:
+        folders |= {path.parent for path in (ROOT / users).rglob("*.py")}
+    found = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for folder in folders
+        for path in folder.glob("*.py")
+        for name in private_attributes_used(path)
+        & ours - private_names_defined(folder.glob("*.py"))
+    ]
+    assert found == [], "use a public name, or make one public"
+
+
 def test_the_paper_and_the_benchmarks_use_public_names_alone():
     paths = [path for folder in USERS for path in (ROOT / folder).rglob("*.py")]
     assert len(paths) > 100

@@ -11,18 +11,11 @@ def project(folder):
 
 
 def test_the_sdist_has_all_that_the_tests_read():
-    included = set(
-        project(".")["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
-    )
-    # Whether hidden, made by a build or written by hatchling in any case.
-    left_out = {"LICENSE", "README.md", "pyproject.toml", "build", "dist"}
-    present = {
-        f"/{path.name}"
-        for path in ROOT.iterdir()
-        if not path.name.startswith((".", "betanll-")) and path.name not in left_out
-    }
+    targets = project(".")["tool"]["hatch"]["build"]["targets"]
+    included = set(targets["sdist"]["include"])
     assert {"/src", "/tests", "/benchmarks", "/paper", "/results"} <= included
-    assert {name for name in present if name.endswith(".md")} <= included
+    pages = {f"/{path.name}" for path in ROOT.glob("*.md")} - {"/README.md"}
+    assert pages <= included
     assert all((ROOT / name.lstrip("/")).exists() for name in included)
 
 

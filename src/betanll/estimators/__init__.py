@@ -14,6 +14,7 @@ from betanll.estimators._predictions import VarianceParts
 from betanll.estimators._presets import PRESETS
 from betanll.estimators._regressor import HeteroscedasticRegressor
 from betanll.estimators._state import from_state, to_state
+from betanll.estimators._table import TablePredictions, is_of_table, predict_table
 
 __all__ = [
     "MODEL_FOLDER",
@@ -22,10 +23,13 @@ __all__ = [
     "MissingCellsWarning",
     "MissingPluginError",
     "ModelError",
+    "TablePredictions",
     "VarianceParts",
     "check_replaceable",
     "fit_many",
     "from_state",
+    "is_of_table",
+    "predict_table",
     "quiet_about_missing_cells",
     "read_model",
     "to_state",

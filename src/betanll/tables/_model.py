@@ -16,6 +16,8 @@ from betanll.estimators import (
     MissingPluginError,
     ModelError,
     from_state,
+    is_of_table,
+    predict_table,
     read_model,
     to_state,
     write_model,
@@ -70,7 +72,7 @@ class TableModel:
             raise ValueError(
                 f"the schema has {n_targets} targets, the regressor {n_outputs}"
             )
-        if self.regressor.encoder_ is None or self.regressor._y_is_vector:
+        if not is_of_table(self.regressor):
             raise ValueError(
                 "the regressor was not fitted with a data frame and a matrix of targets"
             )
@@ -225,12 +227,8 @@ class TableModel:
         coverage : float in (0, 1), default=0.9
             Probability with which a new observation lies between the bounds.
         """
-        assert self.regressor.encoder_ is not None
         frame = self._frame(data)
-        X = self.regressor.encoder_.encode(frame)
-        predictive = self.regressor._distribution(X, in_blocks=True)
-        mean, std = predictive.mean, predictive.std
-        interval = self.regressor._interval(predictive, coverage)
+        mean, std, interval = predict_table(self.regressor, frame, coverage)
         columns: dict[str, Any] = {}
         for i, target in enumerate(self.schema.targets):
             columns[f"{target}_mean"] = mean[:, i]
