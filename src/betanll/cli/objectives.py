@@ -9,11 +9,12 @@ import click
 
 from betanll import objectives
 from betanll.cli.options import plugin_option
+from betanll.cli.output import coloured, example
 from betanll.objectives import Objective
 from betanll.sentences import markdown_table
 
 
-@click.command()
+@click.command(epilog=example("betanll objectives --plugin my_objectives"))
 @plugin_option
 @click.option("--markdown", is_flag=True, help="Print a table for documentation.")
 def command(markdown: bool) -> None:
@@ -39,7 +40,7 @@ def command(markdown: bool) -> None:
         if isinstance(made, Objective):
             click.echo(f"{name:{width}}{_object(made):25}{_description(made)}")
         else:
-            click.echo(f"{name:{width}}WARNING: {made}")
+            click.echo(f"{name:{width}}{coloured('WARNING', 'yellow')}: {made}")
 
 
 def _rows() -> Iterator[tuple[str, Objective | str]]:

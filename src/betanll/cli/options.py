@@ -13,6 +13,7 @@ import click
 from betanll import objectives
 from betanll._exponents import is_exponent, unusual_exponent
 from betanll._limits import MAX_LAYERS, MAX_MEMBERS, MAX_UNITS
+from betanll.cli.output import coloured
 from betanll.plugins import import_plugin
 from betanll.sentences import shortened
 
@@ -61,7 +62,8 @@ def exponent(text: str) -> float:
 
 def say_note(sentence: str, *, err: bool = False) -> None:
     """Print a note on one line, short and printable whatever a file contains."""
-    click.echo(shortened(f"Note: {sentence}"), err=err)
+    text = shortened(f"Note: {sentence}").removeprefix("Note:")
+    click.echo(f"{coloured('Note', 'cyan', err=err)}:{text}", err=err)
 
 
 def note_unusual_beta(beta: float | str | None) -> None:

@@ -19,13 +19,15 @@ from betanll.cli.options import (
     plugin_option,
     say_note,
 )
-from betanll.cli.output import check_file, naming
+from betanll.cli.output import check_file, example, naming, print_elapsed
 
 if TYPE_CHECKING:
     from betanll.tables import TableModel
 
 
-@click.command()
+@click.command(
+    epilog=example("betanll predict betanll-fit new-houses.csv --out predictions.csv")
+)
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("data", type=click.Path(path_type=Path))
 @click.option(
@@ -117,6 +119,7 @@ def command(
     for note in schema.encoder.surprise_notes(surprises):
         say_note(note)
     click.echo(f"{n_rows} rows: {out}")
+    print_elapsed()
 
 
 def _formats(model: TableModel) -> dict[str, str]:

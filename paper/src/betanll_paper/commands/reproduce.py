@@ -19,6 +19,7 @@ from betanll.cli.options import (
     import_plugins,
     objective_and_beta,
 )
+from betanll.cli.output import example
 from betanll.cli.sweeping import opened_store, run_and_tell, sweep_options
 from betanll.sweeps import (
     Experiment,
@@ -115,14 +116,17 @@ def _imported(
 
 class _Reproduce(click.Command):
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List what other packages add."""
+        """List what other packages add, then the example."""
         others = _experiments()[len(EXPERIMENTS) :]
         if others:
             with formatter.section("Artefacts of other packages"):
                 formatter.write_dl([p for one in others for p in one.artefacts.items()])
+        super().format_epilog(ctx, formatter)
 
 
-@click.command(cls=_Reproduce)
+@click.command(
+    cls=_Reproduce, epilog=example("betanll reproduce fig1 fig2 --preset smoke")
+)
 @click.argument(
     "artefacts",
     nargs=-1,
