@@ -85,9 +85,9 @@ def run_trial(
     n_validation = max(1, round(_VALIDATION_SHARE * len(order)))
     test, validation, train = np.split(order, [n_test, n_test + n_validation])
     data = TrainingData(x, y)
-    inputs = data.input_map(train, n_bins=settings.n_bins)
-    targets = data.target_map(train)
-    packed = data.pack(inputs, targets, train, validation)
+    packed, inputs, targets = data.standardised(
+        train, validation, n_bins=settings.n_bins, measured_on=train
+    )
     budget = Budget.of_updates(settings.max_updates, len(train), settings.batch_size)
     every = max(1, budget.max_epochs // _N_EVALUATIONS)
     net = MLP(

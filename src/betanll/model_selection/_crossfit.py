@@ -41,14 +41,14 @@ def crossfit(plan: FitPlan, data: TrainingData, order: Rows) -> Steps[FittedMode
     n_members, n = len(plan.seeds), len(data)
     n_train = plan.n_train(n)
     n_validation = n - n_train
-    targets = data.target_map()
-    inputs = {net: data.input_map(n_bins=bins_of(net)) for net in plan.networks}
-    packed = {net: data.pack(inputs[net], targets, order) for net in plan.networks}
+    standardised = {
+        net: data.standardised(order, n_bins=bins_of(net)) for net in plan.networks
+    }
     budget = plan.budget(n_train)
 
     def part(net: Network, m: int) -> Data:
         first = window_start(m, n_members, n, n_validation)
-        return packed[net].with_validation(first, n_validation)
+        return standardised[net].data.with_validation(first, n_validation)
 
     def tasks(
         net: Network, objective: Objective, chosen: Optimizer, places: Sequence[int]
@@ -101,8 +101,8 @@ def crossfit(plan: FitPlan, data: TrainingData, order: Rows) -> Steps[FittedMode
         members, [part(net, m) for m in range(n_members)]
     )
     return FittedModel(
-        inputs=inputs[net],
-        targets=targets,
+        inputs=standardised[net].inputs,
+        targets=standardised[net].targets,
         net=net,
         objective=objective,
         learning_rate=optimizer.learning_rate,
