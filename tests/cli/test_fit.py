@@ -90,9 +90,7 @@ def test_same_seed_same_bits_whatever_the_jobs(
     before = contents(out / "model")
     outcome = run(*options, "--seed", "1", "--out", out)
     assert outcome.code == 0
-    assert outcome.out.endswith(
-        "\nReplaced the model and the report of an earlier fit.\n"
-    )
+    assert "\nReplaced the model and the report of an earlier fit.\n" in outcome.out
     assert contents(out / "model") != before
 
 
@@ -154,12 +152,13 @@ def test_several_targets_some_of_them_missing(frame, save, tmp_path, run, quick)
     assert "Note: 10 missing targets do not count in training." in outcome.out
     assert_finite(out / "report.html")
     # A table and a verdict for each, in its own unit.
-    titles = [line.split()[0] for line in outcome.out.splitlines() if "RMSE" in line]
+    heads = [line for line in outcome.out.splitlines() if "log-lik." in line]
+    titles = [line.split()[0] for line in heads]
     assert titles == ["z", "y"]
     guesses = [
         line for line in outcome.out.splitlines() if line.startswith("constant ")
     ]
-    large, small = (float(line.split()[1]) for line in guesses)
+    large, small = (float(line.split()[1].rstrip("*")) for line in guesses)
     assert large > 1e28
     assert small < 1e2
     marks = ("ok: ", "note: ", "WARNING: ")
