@@ -1,5 +1,6 @@
 """Files and folders that appear whole or not at all."""
 
+import contextlib
 import errno
 import os
 import stat
@@ -9,6 +10,7 @@ import pytest
 from betanll.files import (
     check_writable,
     folder_written_atomically,
+    set_aside,
     sync_folder,
     write_synced,
     written_atomically,
@@ -151,3 +153,18 @@ def test_check_writable(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     with pytest.raises(PermissionError, match="is not writable"):
         check_writable(tmp_path / "below")
+
+
+@pytest.mark.parametrize("fault", [None, OSError("full"), KeyboardInterrupt()])
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_file_is_set_aside(tmp_path, is_there, fault):
+    """Gone on success, back on failure, and hidden meanwhile."""
+    path = tmp_path / "report.html"
+    if is_there:
+        path.write_text("old")
+    with contextlib.suppress(OSError, KeyboardInterrupt), set_aside(path):
+        assert not path.exists()
+        assert all(name.startswith(".report-") for name in names(tmp_path))
+        if fault:
+            raise fault
+    assert names(tmp_path) == (["report.html"] if is_there and fault else [])

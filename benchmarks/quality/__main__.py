@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-if TYPE_CHECKING:
-    from betanll.sweeps import Store, Task
+from betanll.cli.sweeping import opened_store, run_and_tell, sweep_options
 
 
 @click.command()
@@ -52,22 +50,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Folder for the store of results, tables and picture.",
 )
-@click.option("--retry-failed", is_flag=True, help="Give failed tasks new attempts.")
-@click.option(
-    "--stored-only", is_flag=True, help="Fit nothing: sum up the stored results."
-)
-@click.option(
-    "--import",
-    "imported",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Results exported elsewhere, to go on from.",
-)
-@click.option(
-    "--export",
-    "exported",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="CSV file for all results in the store.",
-)
+@sweep_options
 def main(
     data_dir: Path | None,
     methods: tuple[str, ...],
@@ -82,9 +65,9 @@ def main(
 ) -> None:
     """Compare regressors that predict a distribution on real tables.
 
-    Results are stored one by one in OUT/sweep.db; the same command goes on where it
-    stopped. Summaries have all stored results of the methods, datasets and splits that
-    were asked for, whether or not their packages are installed here.
+    Results are stored one by one in OUT/sweep.db; the same command resumes a run that
+    was stopped. Summaries have all stored results of the methods, datasets and splits
+    that were asked for, whether or not their packages are installed here.
     """
     from benchmarks.quality._methods import METHODS, get_method
     from benchmarks.quality._names import MissingPackageError
@@ -92,7 +75,6 @@ def main(
     from benchmarks.quality._tasks import REPORT_SPLITS, quality_tasks
 
     from betanll.files import check_writable
-    from betanll.sweeps import Store
 
     try:
         for name in methods:
@@ -110,11 +92,12 @@ def main(
         if stored_only and imported is None and not (out / "sweep.db").exists():
             raise ValueError(f"{out / 'sweep.db'} does not exist")
         tasks = quality_tasks(wanted, names, chosen)
-        with Store(out / "sweep.db") as store:
-            if imported is not None:
-                click.echo(f"{store.import_csv(imported)} new results from {imported}")
-            if retry_failed:
-                store.forget_failures()
+        with opened_store(
+            out / "sweep.db",
+            imported=imported,
+            exported=exported,
+            retry_failed=retry_failed,
+        ) as store:
             if not stored_only:
                 usable = _installed(
                     "method", {m: get_method(m).packages for m in names}, methods
@@ -123,10 +106,13 @@ def main(
                     "dataset", {t: packages_of(t) for t in wanted}, datasets
                 )
                 _check_data(loadable, data_dir)
-                _run(quality_tasks(loadable, usable, chosen), store, workers)
+                run_and_tell(
+                    quality_tasks(loadable, usable, chosen),
+                    store,
+                    n_workers=workers,
+                    progress=True,
+                )
             rows = store.rows(tasks)
-            if exported is not None:
-                store.export_csv(exported)
     except (MissingPackageError, ValueError, OSError) as error:
         raise _Refusal(str(error)) from None
     if not rows:
@@ -167,35 +153,6 @@ def _check_data(tables: list[str], data_dir: Path | None) -> None:
     for name in tables:
         if name in UCI_NAMES:
             load_uci(name)
-
-
-def _run(tasks: list[Task], store: Store, workers: int | None) -> None:
-    from betanll.sweeps import run_sweep
-
-    try:
-        report = run_sweep(tasks, store, n_workers=workers, progress=True)
-    except KeyboardInterrupt:
-        click.echo(
-            f"\nStopped; what is done is in {store.path}, and the same command goes on "
-            "from there.",
-            err=True,
-        )
-        raise
-    click.echo(
-        f"{report.n_done} tasks in {report.seconds:.0f} s; "
-        f"{report.n_before} had results before."
-    )
-    if report.n_given_up:
-        lacking = {task.key for task in tasks} - store.done()
-        last = {task: text for task, text in store.failures() if task.key in lacking}
-        click.echo(f"{report.n_given_up} tasks were given up:", err=True)
-        for task, text in last.items():
-            of = dict(task.settings)
-            reason = text.strip().rpartition("\n")[2]
-            click.echo(
-                f"  {of['method']} on {of['dataset']}, split {of['split']}: {reason}",
-                err=True,
-            )
 
 
 def _write(

@@ -11,6 +11,7 @@ from benchmarks.quality._names import list_of
 
 from betanll.evaluation import ranks_with_ties
 from betanll.reports.style import format_number
+from betanll.sentences import markdown_table
 
 #: Metrics that are ranked, smaller being better, and their names on paper.
 RANKED = {"nll": "NLL", "crps_scaled": "CRPS", "rmse": "RMSE"}
@@ -205,8 +206,7 @@ def _markdown(table: pd.DataFrame) -> list[str]:
     """Return the lines of a table of texts, with an empty one at the end."""
     head = [str(table.index.name), *map(str, table.columns)]
     rows = [[str(line[0]), *line[1:]] for line in table.itertuples()]
-    rule = [":--", *["--:"] * len(table.columns)]
-    return [f"| {' | '.join(line)} |" for line in [head, rule, *rows]] + [""]
+    return [markdown_table(head, rows, align="l" + "r" * len(table.columns)), ""]
 
 
 def _plain(value: float) -> str:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-if TYPE_CHECKING:
-    from betanll.sweeps import Store, Task
+from betanll.cli.sweeping import opened_store, run_and_tell, sweep_options
 
 
 @click.command()
@@ -57,22 +55,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Processes, of one thread each.",
 )
-@click.option("--retry-failed", is_flag=True, help="Give failed tasks new attempts.")
-@click.option(
-    "--stored-only", is_flag=True, help="Fit nothing: sum up the stored results."
-)
-@click.option(
-    "--import",
-    "imported",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Results exported elsewhere, to go on from.",
-)
-@click.option(
-    "--export",
-    "exported",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="CSV file for all results in the store.",
-)
+@sweep_options
 def main(
     tables: tuple[str, ...],
     methods: tuple[str, ...],
@@ -96,8 +79,6 @@ def main(
     from benchmarks.real_tables._tables import is_installed
     from benchmarks.real_tables._tasks import REPORT_SPLITS, real_table_tasks
 
-    from betanll.sweeps import Store
-
     # Workers inherit it; libraries read it when they load.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     try:
@@ -118,22 +99,24 @@ def main(
             splits or REPORT_SPLITS,
         )
         tasks = real_table_tasks(names, wanted, of_kinds, of_splits)
-        with Store(out / "sweep.db") as store:
-            if imported is not None:
-                click.echo(f"{store.import_csv(imported)} new results from {imported}")
-            if retry_failed:
-                store.forget_failures()
+        with opened_store(
+            out / "sweep.db",
+            imported=imported,
+            exported=exported,
+            retry_failed=retry_failed,
+        ) as store:
             if not stored_only:
                 here = [name for name in names if is_installed(TABLES[name])]
                 _note_absent("table", set(names) - set(here))
                 usable = [name for name in wanted if METHODS[name].is_installed]
                 _note_absent("method", set(wanted) - set(usable))
-                _run(
-                    real_table_tasks(here, usable, of_kinds, of_splits), store, workers
+                run_and_tell(
+                    real_table_tasks(here, usable, of_kinds, of_splits),
+                    store,
+                    n_workers=workers,
+                    progress=True,
                 )
             rows = store.rows(tasks)
-            if exported is not None:
-                store.export_csv(exported)
     except (ValueError, OSError) as error:
         raise click.UsageError(str(error)) from None
     if not rows:
@@ -147,28 +130,6 @@ def _note_absent(kind: str, names: set[str]) -> None:
     if names:
         listed = ", ".join(sorted(names))
         click.echo(f"Not run, for want of its package: {kind} {listed}.", err=True)
-
-
-def _run(tasks: list[Task], store: Store, workers: int) -> None:
-    from betanll.sweeps import run_sweep
-
-    report = run_sweep(tasks, store, n_workers=workers, progress=True)
-    click.echo(
-        f"{report.n_done} tasks in {report.seconds:.0f} s; "
-        f"{report.n_before} had results before."
-    )
-    if report.n_given_up:
-        lacking = {task.key for task in tasks} - store.done()
-        click.echo(f"{report.n_given_up} tasks were given up:", err=True)
-        for task, text in store.failures():
-            if task.key in lacking:
-                of = dict(task.settings)
-                reason = text.strip().rpartition("\n")[2]
-                click.echo(
-                    f"  {of['method']} on {of['table']}, {of['kind']} split "
-                    f"{of['split']}: {reason}",
-                    err=True,
-                )
 
 
 def _write(rows: list[dict[str, object]], out: Path) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from betanll.reports.style import format_number
+from betanll.sentences import markdown_table
 
 #: Smaller is better, and their names on paper.
 RANKED = {"crps": "CRPS", "interval_score_90": "interval score", "rmse": "RMSE"}
@@ -184,5 +185,4 @@ def _markdown(table: pd.DataFrame) -> list[str]:
     texts = table.map(lambda cell: format_number(float(cell)))
     head = [str(table.index.name), *map(str, table.columns)]
     rows = [[str(line[0]), *line[1:]] for line in texts.itertuples()]
-    rule = [":--", *["--:"] * len(table.columns)]
-    return [f"| {' | '.join(line)} |" for line in [head, rule, *rows]] + [""]
+    return [markdown_table(head, rows, align="l" + "r" * len(table.columns)), ""]

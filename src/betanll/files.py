@@ -45,6 +45,26 @@ def folder_written_atomically(path: Path) -> Iterator[Path]:
         sync_folder(path.parent)
 
 
+@contextlib.contextmanager
+def set_aside(path: Path) -> Iterator[None]:
+    """Hide a file while what it describes is replaced.
+
+    On success the file is gone, on failure it is back. A kill meanwhile leaves it under
+    a hidden name: nobody takes it for the description of what has taken the place.
+    """
+    hidden = path.with_name(f"{_hidden(path.stem)}{path.suffix}")
+    is_there = path.exists()
+    if is_there:
+        path.replace(hidden)
+    try:
+        yield
+    except BaseException:
+        if is_there:
+            hidden.replace(path)
+        raise
+    hidden.unlink(missing_ok=True)
+
+
 def write_files(
     folder: str | os.PathLike[str], contents: Mapping[str, bytes]
 ) -> list[Path]:

@@ -19,6 +19,8 @@ import jax
 import jax.numpy as jnp
 
 from betanll._limits import MAX_LAYERS, MAX_UNITS
+from betanll.plugins import missing_import
+from betanll.sentences import shown
 
 __all__ = [
     "ACTIVATIONS",
@@ -27,6 +29,7 @@ __all__ = [
     "MLP",
     "Network",
     "Params",
+    "UnknownNetworkError",
     "from_json",
     "network",
     "to_json",
@@ -37,7 +40,13 @@ NetworkClass = TypeVar("NetworkClass", bound=type)
 
 #: Classes of networks by the name that saved models give them.
 _REGISTERED: dict[str, type] = {}
+#: Entries of a saved network beside its fields.
+_KEYS = ("name", "module")
 _PLAIN = (bool, int, float, str, type(None))
+
+
+class UnknownNetworkError(ValueError):
+    """No network of that name is registered."""
 
 
 class Network(Protocol):
@@ -91,6 +100,12 @@ def network(name: str) -> Callable[[NetworkClass], NetworkClass]:
     def register(cls: NetworkClass) -> NetworkClass:
         if not dataclasses.is_dataclass(cls) or cls.__hash__ is None:
             raise ValueError(f"the network {cls.__name__} must be a frozen dataclass")
+        taken = [field for field in _KEYS if field in cls.__dataclass_fields__]
+        if taken:
+            raise ValueError(
+                f"the network {cls.__name__} cannot be saved with a field {taken[0]!r}:"
+                " choose another name for the field"
+            )
         known = _REGISTERED.get(name)
         if known is not None and _identity(known) != _identity(cls):
             raise ValueError(
@@ -104,7 +119,9 @@ def network(name: str) -> Callable[[NetworkClass], NetworkClass]:
 
 
 def to_json(net: Network) -> dict[str, Any]:
-    """Return the registered name and the fields of a network.
+    """Return the registered name, the module and the fields of a network.
+
+    The module tells a reader what to import; :func:`from_json` never imports it.
 
     Examples
     --------
@@ -129,21 +146,26 @@ def to_json(net: Network) -> dict[str, Any]:
                 f"number, a string or a tuple of them, got {value!r}"
             )
         fields[field.name] = list(value) if isinstance(value, tuple) else value
-    return {"name": names[0], **fields}
+    return {"name": names[0], "module": cls.__module__, **fields}
 
 
 def from_json(description: Mapping[str, Any]) -> Network:
     """Return the network that :func:`to_json` describes.
 
     Only registered classes are looked up; nothing is imported.
+
+    Raises
+    ------
+    UnknownNetworkError
+        If the name is not registered, with the import that is missing.
     """
     fields = dict(description)
+    module = fields.pop("module", None)
     # Models of the first format have no name: all of them are perceptrons.
     name = fields.pop("name", "mlp")
     if name not in _REGISTERED:
-        raise ValueError(
-            f"unknown network {name!r}: import the module that registers it before "
-            "loading the model"
+        raise UnknownNetworkError(
+            f"the network {shown(name)} is not registered: {missing_import(module)}"
         )
     cls = _REGISTERED[name]
     expected = {field.name for field in dataclasses.fields(cls)}

@@ -13,6 +13,8 @@ from betanll.sentences import shortened
 
 #: Longest name of a module that an error message repeats from a file.
 MAX_LENGTH = 100
+#: What a module may raise while it is imported: anything, and a script may exit.
+FAULTS = (Exception, SystemExit)
 
 
 def import_plugin(module: str) -> None:
@@ -37,7 +39,7 @@ def import_plugin(module: str) -> None:
         )
     try:
         importlib.import_module(module)
-    except Exception as error:  # a module may raise anything
+    except FAULTS as error:
         raise ImportError(
             f"the plug-in {module!r} cannot be imported: {reason_of(error)}"
         ) from error
@@ -52,10 +54,26 @@ def is_module_name(module: object) -> bool:
     )
 
 
-def reason_of(error: Exception) -> str:
+def missing_import(module: object) -> str:
+    """Return what to do about a name of a saved model that is not registered.
+
+    Examples
+    --------
+    >>> from betanll.plugins import missing_import
+    >>> missing_import("my_objectives")
+    'import my_objectives first, or use --plugin my_objectives'
+    """
+    if is_module_name(module) and module != "__main__":
+        return f"import {module} first, or use --plugin {module}"
+    return "import the module that defines it first, or name it with --plugin"
+
+
+def reason_of(error: BaseException) -> str:
     """Return an error as one line; imports that fail and bad values need no name."""
     if isinstance(error, ImportError | ValueError) and str(error):
         return shortened(str(error))
+    if isinstance(error, SystemExit):
+        return shortened(f"it calls sys.exit({error.code!r})")
     return shortened(f"{type(error).__name__}: {error}")
 
 
@@ -105,7 +123,7 @@ def load(group: str) -> tuple[dict[str, Any], list[str]]:
         for point in points:
             try:
                 found[name] = point.load()
-            except Exception as error:  # a module may raise anything
+            except FAULTS as error:
                 complaints.append(
                     f"the plug-in {point.value!r} of {package_of(point)} "
                     f"cannot be loaded: {reason_of(error)}; update or uninstall it"

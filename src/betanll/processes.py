@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
+from collections.abc import Iterator
 
 #: Exit status of a process that reaches the call for which it was started.
 UNGUARDED = 79
@@ -14,6 +16,28 @@ def available_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+@contextlib.contextmanager
+def environment(**wanted: str) -> Iterator[None]:
+    """Set environment variables for a while, and undo all changes to the environment.
+
+    Examples
+    --------
+    >>> with environment(BETANLL_PLACE="here"):
+    ...     os.environ["BETANLL_PLACE"]
+    'here'
+    >>> "BETANLL_PLACE" in os.environ
+    False
+    """
+    before = dict(os.environ)
+    os.environ.update(wanted)
+    try:
+        yield
+    finally:
+        for name in set(os.environ) - set(before):
+            del os.environ[name]
+        os.environ.update(before)
 
 
 def refuse_to_nest() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 #: Longest message about a file: a hostile file must not fill the screen.
@@ -60,6 +60,34 @@ def listed(names: Iterable[str]) -> str:
         more = len(quoted) - MAX_NAMES
         return f"{', '.join(quoted[:MAX_NAMES])} and {more} more"
     return ", ".join(quoted)
+
+
+def markdown_table(
+    head: Sequence[str], rows: Iterable[Sequence[str]], *, align: str = ""
+) -> str:
+    """Return a table of Markdown, whose cells are Markdown themselves.
+
+    :class:`betanll.reports.Table` is for cells that are plain text.
+
+    Parameters
+    ----------
+    head : sequence of str
+    rows : iterable of sequences of str
+    align : str, optional
+        A letter for each column, "l" or "r"; by default all are left.
+
+    Examples
+    --------
+    >>> print(markdown_table(["loss", "CRPS"], [["`nll`", "0.6"]], align="lr"))
+    | loss | CRPS |
+    |---|--:|
+    | `nll` | 0.6 |
+    """
+    align = align or "l" * len(head)
+    rule = "|".join("--:" if letter == "r" else "---" for letter in align)
+    cells = ([cell.replace("|", r"\|") for cell in row] for row in (head, *rows))
+    first, *rest = (f"| {' | '.join(row)} |" for row in cells)
+    return "\n".join([first, f"|{rule}|", *rest])
 
 
 def option(flag: str, name: str) -> str:

@@ -2,6 +2,7 @@ import errno
 import json
 import os
 import re
+import shutil
 import sys
 from fnmatch import fnmatch
 from pathlib import Path
@@ -22,7 +23,7 @@ FILES = ["model/model.json", "model/weights-*.safetensors", "report.html"]
 def row_of(printed, name):
     """Return the numbers that a line of the printed table has after its name."""
     (line,) = [line for line in printed.splitlines() if line.startswith(name)]
-    return [float(cell.rstrip("%")) for cell in line.removeprefix(name).split()]
+    return [float(cell.rstrip("%*")) for cell in line.removeprefix(name).split()]
 
 
 def assert_finite(report):
@@ -89,9 +90,7 @@ def test_same_seed_same_bits_whatever_the_jobs(
     before = contents(out / "model")
     outcome = run(*options, "--seed", "1", "--out", out)
     assert outcome.code == 0
-    assert outcome.out.endswith(
-        "\nReplaced the model and the report of an earlier fit.\n"
-    )
+    assert "\nReplaced the model and the report of an earlier fit.\n" in outcome.out
     assert contents(out / "model") != before
 
 
@@ -153,12 +152,13 @@ def test_several_targets_some_of_them_missing(frame, save, tmp_path, run, quick)
     assert "Note: 10 missing targets do not count in training." in outcome.out
     assert_finite(out / "report.html")
     # A table and a verdict for each, in its own unit.
-    titles = [line.split()[0] for line in outcome.out.splitlines() if "RMSE" in line]
+    heads = [line for line in outcome.out.splitlines() if "log-lik." in line]
+    titles = [line.split()[0] for line in heads]
     assert titles == ["z", "y"]
     guesses = [
         line for line in outcome.out.splitlines() if line.startswith("constant ")
     ]
-    large, small = (float(line.split()[1]) for line in guesses)
+    large, small = (float(line.split()[1].rstrip("*")) for line in guesses)
     assert large > 1e28
     assert small < 1e2
     marks = ("ok: ", "note: ", "WARNING: ")
@@ -346,3 +346,25 @@ def test_notes_are_short_and_printable(frame, save, run, monkeypatch):
     notes = [line for line in outcome.out.splitlines() if line.startswith("Note: ")]
     assert len(notes) == 3
     assert all(note.isprintable() and len(note) <= 300 for note in notes)
+
+
+def test_a_kill_leaves_no_report_of_another_model(
+    fitted, tmp_path, run, quick, monkeypatch
+):
+    """Before the new model counts, the old report is gone; then comes the new one."""
+    out = shutil.copytree(fitted, tmp_path / "out")
+    (out / "report.html").write_text("old")
+    seen = []
+
+    def save(model, path):
+        seen.append((out / "report.html").exists())
+        original(model, path)
+        seen.append((out / "report.html").exists())
+
+    original = TableModel.save
+    monkeypatch.setattr(TableModel, "save", save)
+    options = ["--target", "y", "--id", "id", *quick, "--out", out]
+    assert run("fit", fitted.parent / "data.csv", *options).code == 0
+    assert seen == [False, False]
+    assert (out / "report.html").read_text().startswith("<!doctype html>")
+    assert not [path for path in out.iterdir() if path.name.startswith(".")]

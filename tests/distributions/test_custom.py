@@ -8,6 +8,7 @@ import pytest
 from scipy import stats
 
 from betanll.distributions import Affine, Distribution, Mixture, Normal, StudentT
+from betanll.distributions._contract import points_between
 from betanll.metrics import crps, evaluate
 from betanll.typing import Array
 
@@ -125,8 +126,9 @@ def test_jumps_of_the_quantile_ask_for_a_closed_form():
             return super()._quantile(level) + 1e5 * (level > 0.3)
 
         def _cdf(self, value):
-            moved = np.where(value > 5e4, value - 1e5, value)
-            return super()._cdf(np.where(value > 5e4, moved, np.minimum(value, -0.51)))
+            edge = np.log(0.6)
+            moved = np.maximum(value - 1e5, edge)
+            return super()._cdf(np.where(value > 5e4, moved, np.minimum(value, edge)))
 
     with pytest.raises(ValueError, match="mean of TwoBumps cannot be computed"):
         _ = TwoBumps([0.0], [1.0]).mean
@@ -295,6 +297,25 @@ def test_moments_notice_cdfs_that_are_not_monotone(read):
         getattr(Falling([0.0, 1.0], [1.0, 1.0]), read)
     with pytest.raises(ValueError, match="quantiles of Backwards decrease, from"):
         getattr(Backwards([0.0, 1.0], [1.0, 1.0]), read)
+
+
+@pytest.mark.parametrize("read", ["mean", "variance", "std"])
+def test_moments_notice_a_dip_between_the_probes(read):
+    with pytest.raises(ValueError, match="the cdf of Wavy decreases somewhere"):
+        getattr(Wavy([0.0, 1.0], [1.0, 1.0]), read)
+
+
+def test_quantiles_of_mixtures_notice_a_dip():
+    mixture = Mixture([Wavy([0.0], [1.0]), Laplace([0.0], [1.0])])
+    for inner in (mixture, Mixture([mixture, Laplace([3.0], [1.0])])):
+        with pytest.raises(ValueError, match="the cdf of Wavy decreases somewhere"):
+            inner.interval(0.9)
+
+
+def test_infinite_quantiles_are_no_dip():
+    """As of a distribution whose parameters overflowed."""
+    found = list(points_between([np.array([-np.inf, 0.0]), np.array([1.0, np.nan])]))
+    assert np.all(np.diff(found, axis=0)[:, 0] == 0)
 
 
 def test_scores_notice_cdfs_that_are_not_monotone():

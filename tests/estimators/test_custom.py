@@ -143,6 +143,19 @@ def test_a_schedule_has_the_length_of_the_run():
     assert n_updates == 60
 
 
+@dataclass
+class Mutable:
+    """A network that is no key of a dictionary, since it can change."""
+
+    n_inputs: int
+
+    def init(self, head_sizes, *, key):
+        return jax.numpy.zeros((sum(head_sizes), self.n_inputs))
+
+    def apply(self, params, inputs, *, n_detached=0):
+        return params @ inputs
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
@@ -154,6 +167,11 @@ def test_a_schedule_has_the_length_of_the_run():
             {"network": partial(Unnamed, is_transposed=True)},
             r"Unnamed must return outputs of shape \(2, n\) for n samples",
         ),
+        (
+            {"network": Mutable},
+            "the network Mutable must be hashable, such as a frozen",
+        ),
+        ({"network": lambda n: None}, "the network NoneType must have n_inputs"),
         ({"optimizer": "adam"}, "optimizer must be an Optimizer .* got 'adam'"),
         ({"optimizer": optax.adam(0.1)}, "optimizer must be an Optimizer such as"),
         (

@@ -167,9 +167,9 @@ def test_bad_input(model, x, y, fault, message):
 
 
 def test_wrong_names():
-    with pytest.raises(ValueError, match="3 feature_names for 2 columns"):
+    with pytest.raises(ValueError, match="3 names were given for 2 columns"):
         diagnose(QUICK, X, Y, feature_names=["a", "b", "c"])
-    with pytest.raises(ValueError, match="2 target_names for 1 targets"):
+    with pytest.raises(ValueError, match="2 names were given for 1 columns"):
         diagnose(QUICK, X, Y, target_names=["a", "b"])
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from betanll.model_selection import TrainingData, _held_out
 from betanll.model_selection._held_out import held_out_residuals
+from betanll.model_selection._rows import packed
 from betanll.model_selection._windows import window_start
 from betanll.preprocessing import Standardizer
 
@@ -26,10 +27,10 @@ def constant_members(monkeypatch):
 def parts_of(y, n_members, share=0.2, weights=None):
     data = TrainingData(np.arange(len(y))[:, None] * 1.0, y[:, None], weights)
     same = Standardizer(np.zeros(1), np.ones(1))
-    packed = data.pack(same, same, np.arange(len(y)))
+    rows = packed(data, same, same, np.arange(len(y)))
     n_validation = round(share * len(y))
     return [
-        packed.with_validation(
+        rows.with_validation(
             window_start(m, n_members, len(y), n_validation), n_validation
         )
         for m in range(n_members)

@@ -193,6 +193,31 @@ def test_the_family_is_not_inherited_by_another_distribution():
     assert {get(name).predictive_family for name in BUILT_IN} == {"normal", "student-t"}
 
 
+@pytest.mark.parametrize(
+    ("members", "lacking"),
+    [
+        ({}, "n_parameters and parameters and loss and nll and predictive"),
+        ({"n_parameters": 2}, "parameters and loss and nll and predictive"),
+        ({"n_parameters": 1, "nll": MSE.nll, "loss": MSE.loss}, "parameters and pred"),
+    ],
+)
+def test_an_unfinished_class_is_named_with_what_it_lacks(members, lacking):
+    with pytest.raises(ValueError, match=rf"objective .*\.Half lacks {lacking}"):
+        objective("half")(type("Half", (Objective,), members))
+    assert "half" not in names()
+
+
+def test_a_class_with_its_own_training_loss_needs_no_other():
+    members = {name: getattr(MSE, name) for name in ("parameters", "nll", "predictive")}
+    members |= {"n_parameters": 1, "training_loss": lambda self, *_, **__: 0}
+    assert objective(None)(type("Whole", (Objective,), members))().n_parameters == 1
+
+
+def test_an_objective_has_parameters():
+    with pytest.raises(ValueError, match="n_parameters of at least 1, got 0"):
+        objective("none")(type("None_", (MSE,), {"n_parameters": 0}))
+
+
 # Looking up
 
 
@@ -336,6 +361,21 @@ def test_plugins_that_cannot_be_imported(text, reason, tmp_path, monkeypatch):
     with pytest.raises(ImportError, match=message):
         import_plugin("broken")
     assert "broken" not in sys.modules
+
+
+@pytest.mark.parametrize("text", ["import sys; sys.exit(3)", "raise SystemExit(3)"])
+def test_a_plugin_that_exits_is_named(text, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "by_hand.py").write_text(text)
+    with pytest.raises(ImportError, match=r"'by_hand' .*: it calls sys.exit\(3\)"):
+        import_plugin("by_hand")
+
+
+def test_a_plugin_can_be_interrupted(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "by_hand.py").write_text("raise KeyboardInterrupt")
+    with pytest.raises(KeyboardInterrupt):
+        import_plugin("by_hand")
 
 
 def test_a_plugin_is_a_module():

@@ -1,5 +1,6 @@
 """Custom objectives of a plug-in package, everywhere a built-in one can be used."""
 
+import ast
 import os
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from betanll import HeteroscedasticRegressor
 from betanll.distributions import Mixture, StudentT
 from betanll.evaluation import compare
 from betanll.objectives import get, names, unregister
+from betanll.sweeps import Store, Task, run_sweep
 from betanll.tables import TableModel
 
 FOLDER = Path(__file__).parent
@@ -156,6 +158,36 @@ def test_they_are_compared_with_ours():
     assert {line["model"] for line in table} == set(models)
     for line in table:
         assert np.isfinite([line["log_likelihood"], line["crps"], line["rmse"]]).all()
+
+
+@pytest.mark.cluster
+def test_they_are_swept(tmp_path):
+    """A worker, which knows nothing of this process, finds them by their names."""
+    from extra_objectives.study import score
+
+    tasks = [Task.of(score, objective=name, seed=0) for name in OBJECTIVES]
+    with Store(tmp_path / "sweep.db") as store:
+        report = run_sweep(tasks, store, n_workers=1, plugins=["extra_objectives"])
+        assert report[:4] == (len(tasks), 0, 0, 0), store.failures()
+        rows = store.rows(tasks)
+    assert rows == [row for task in tasks for row in task.run()]
+    for row in rows:
+        assert row["crps"] < row["crps_of_a_constant"]
+
+
+def test_a_distribution_and_its_objective_take_thirty_lines():
+    """Of code: neither blank ones nor imports count."""
+    text = (FOLDER / "extra_objectives" / "laplace.py").read_text()
+    code = [
+        line
+        for node in ast.parse(text).body
+        if isinstance(node, ast.ClassDef)
+        for line in text.splitlines()[
+            node.decorator_list[0].lineno - 1 : node.end_lineno
+        ]
+        if line.strip()
+    ]
+    assert 20 < len(code) <= 30
 
 
 # The command line, in processes of its own that know nothing of this one

@@ -4,7 +4,7 @@ import pytest
 from betanll.distributions import Normal
 from betanll.metrics import Scores
 from betanll.reports import Column
-from betanll.reports._report import TargetResult
+from betanll.reports._target import TargetResult
 from betanll.reports._words import (
     count_of_hundred,
     headlines,

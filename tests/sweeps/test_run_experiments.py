@@ -142,6 +142,39 @@ def test_stored_results_alone(tmp_path, sweep):
     assert report[1:] == (3, 1)
 
 
+class Mean(Search):
+    """Fails in its own way for want of rows."""
+
+    artefacts = {"mean": "Their mean.", "all": "All of them."}
+
+    def tasks(self, request, results):
+        return [Task.of(echo, number=i) for i in range(3)]
+
+    def render(self, artefact, results, request):
+        rows = results.rows(self.tasks(request, results))
+        if artefact == "mean" and len(rows) < 3:
+            raise KeyError("number")
+        return {f"{artefact}.txt": str(len(rows)).encode()}
+
+
+@pytest.mark.parametrize("n_done", [0, 1])
+def test_a_rendering_that_lacks_rows_ends_in_one_sentence(tmp_path, sweep, n_done):
+    request = Request(("mean", "all"), "smoke", folder=tmp_path)
+    with Store(tmp_path / "sweep.db") as store:
+        sweep(Mean().tasks(request, store)[:n_done], store)
+    message = f"^mean cannot be made of the results of {n_done} of 3 tasks: KeyError: "
+    with pytest.raises(MissingResultsError, match=message):
+        run_experiments([Mean()], request, sweep=sweep, stored_only=True)
+    assert (tmp_path / "all.txt").read_text() == str(n_done)
+
+
+def test_a_rendering_that_has_all_rows_is_at_fault_itself(tmp_path, sweep, monkeypatch):
+    monkeypatch.setattr(Mean, "render", lambda *arguments: {}["number"])
+    request = Request(("mean",), "smoke", folder=tmp_path)
+    with pytest.raises(KeyError, match="number"):
+        run_experiments([Mean()], request, sweep=sweep)
+
+
 def test_places_are_known_while_tasks_run(tmp_path, sweep, monkeypatch):
     monkeypatch.setenv("BETANLL_PLACE", "before")
     request = Request(("place",), "smoke", settings={"place": "x"}, folder=tmp_path)

@@ -1,11 +1,13 @@
 """From a file or a table in memory to a model and a report."""
 
 import shlex
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from betanll.columns import ColumnEncoder
 from betanll.tables import TableError, TableModel, TrainingTable
 
 QUICK = {
@@ -194,3 +196,48 @@ def test_a_loaded_model_explains_a_table(model, frame, tmp_path):
         TableError, match="the table: the table lacks the column 'city'"
     ):
         loaded.explain(frame[["rooms"]])
+
+
+@pytest.mark.parametrize("wrong", [2, 1, 0, -1, 1.0, np.nan, "x", "0.2", True])
+def test_the_share_of_held_out_rows_is_checked(frame, wrong):
+    message = "test_fraction must be a number between 0 and 1, got"
+    with pytest.raises(ValueError, match=message):
+        TrainingTable.read(frame, "price").splits(wrong)
+    with pytest.raises(ValueError, match=message):
+        TableModel.fit(frame, "price", **{**QUICK, "test_fraction": wrong})
+
+
+def test_a_file_is_predicted(model, frame, tmp_path):
+    path = tmp_path / "houses.csv"
+    frame.to_csv(path, index=False)
+    for given in (path, str(path)):
+        found = model.predict(given, coverage=0.5)
+        pd.testing.assert_frame_equal(found, model.predict(frame, coverage=0.5))
+    frame.drop(columns="rooms").to_csv(path, index=False)
+    with pytest.raises(TableError, match=r"houses.csv: .*lacks the column 'rooms'"):
+        model.predict(path)
+
+
+@pytest.mark.parametrize("data", [3, None, np.zeros((20, 2)), [["x"]], b"houses.csv"])
+def test_what_is_not_a_table_is_refused(model, data):
+    message = "data must be the path of a file, or a table of pandas, "
+    with pytest.raises(TableError, match=message):
+        TableModel.fit(data, "price", **QUICK)
+    with pytest.raises(TableError, match=message):
+        model.predict(data)
+
+
+def test_a_model_is_shown_in_one_line(model):
+    assert repr(model) == "TableModel(targets=['price'], inputs=['rooms', 'city'])"
+    columns = [
+        replace(c, name=f"c{i}" * 9)
+        for c in model.schema.encoder.columns[:1]
+        for i in range(400)
+    ]
+    schema = replace(model.schema, encoder=ColumnEncoder(tuple(columns)))
+    assert len(repr(replace(model, schema=schema))) <= 300
+
+
+def test_kinds_have_one_name(frame):
+    with pytest.raises(ValueError, match=r"give kinds=\.\.\., not columns"):
+        TableModel.fit(frame, "price", columns={"rooms": "category"}, **QUICK)

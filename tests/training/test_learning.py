@@ -127,7 +127,7 @@ def test_rows_far_off_do_not_decide_a_selection_with_tails():
     options = {"validation": (X[80:], far_off), "max_epochs": 60, "batch_size": 40}
     arguments = (NET, BetaNLL(0.5), X[:80], Y[:80])
     gaussian = fit(*arguments, **options)
-    result = fit(*arguments, **options, selection="student-t")
+    result = fit(*arguments, **options, robust_selection=True)
     # The Gaussian likelihood wants the spread of the first epochs.
     assert gaussian.best_epoch < 10 < result.best_epoch
     np.testing.assert_array_equal(

@@ -68,7 +68,18 @@ class Linear:
         outputs = params @ inputs
         if self.fault == "transposed":
             return outputs.T
+        if self.fault in OTHER_KINDS:
+            return OTHER_KINDS[self.fault](outputs)
         return outputs.sum(axis=1) if self.fault == "summed" else outputs
+
+
+#: Outputs of the kinds that frameworks like to return.
+OTHER_KINDS = {
+    "tuple": lambda outputs: (outputs[:1], outputs[1:]),
+    "list": lambda outputs: [outputs],
+    "dict": lambda outputs: {"mean": outputs},
+    "nothing": lambda outputs: None,
+}
 
 
 class Unhashable(Linear):
@@ -89,6 +100,16 @@ class Unhashable(Linear):
         (Linear(2, "summed"), r"shape \(2, n\) for n samples, got \(2,\) for n = 3"),
         (Unhashable(2), "the network Unhashable must be hashable, such as a frozen"),
         (jnp.tanh, "the network .* must have n_inputs"),
+        *(
+            (
+                Linear(2, kind),
+                rf"Linear must return one array of shape \(2, n\) for .*got {got}",
+            )
+            for kind, got in [
+                *(("tuple", "tuple"), ("list", "list"), ("dict", "dict")),
+                ("nothing", "NoneType"),
+            ]
+        ),
     ],
 )
 def test_networks_that_cannot_be_trained(net, message):

@@ -215,7 +215,7 @@ def test_an_interruption_says_how_to_go_on(run, sweep, data_dir, tmp_path):
     )
     assert outcome.code == 130
     assert "Stopped with 1 of 2 results stored in" in outcome.err
-    assert "the same command goes on from there" in outcome.err
+    assert "To resume, run the same command again." in outcome.err
     assert len(moved.read_text().splitlines()) == 2
 
 

@@ -10,16 +10,22 @@ import click
 from betanll import __version__
 from betanll._cache import compilation_cache
 from betanll.cli._commands import CommandGroup
+from betanll.cli.output import example, start_clock
 from betanll.files import cache_folder
 from betanll.sentences import shortened
 
 INTERRUPTED = 130
 
 
-@click.group(cls=CommandGroup)
+@click.group(
+    cls=CommandGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=example("betanll fit houses.csv --target price"),
+)
 @click.version_option(__version__, prog_name="betanll")
 def cli() -> None:
     """Regression with trustworthy uncertainty."""
+    start_clock()
     _keep_compiled_programs()
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -14,7 +16,7 @@ from betanll.sentences import shortened
 _OWN = {
     "compare": "Objectives side by side on your data, cross-validated.",
     "demo": "The pitfall and the cure, and a fit, with a report to open.",
-    "diagnose": "Does the likelihood starve points of your data? Which beta helps?",
+    "diagnose": "Does NLL starve points of your data? Which beta helps?",
     "explain": "Which columns matter, odd rows, and why an interval is wide.",
     "fit": "Learn mean and spread from a table; writes a model and a report.",
     "objectives": "List what can be trained: names, classes, descriptions.",
@@ -22,6 +24,13 @@ _OWN = {
 }
 #: Commands that another package brings along.
 _OF_THE_PAPER = ("bench", "data", "depth", "reproduce")
+#: Sections of the overview; commands of other packages come last.
+_SECTIONS = {
+    "Your data": ("fit", "predict", "explain", "compare", "diagnose"),
+    "Learn": ("demo",),
+    "Tools": ("objectives",),
+    "The paper": _OF_THE_PAPER,
+}
 #: Entry points of dictionaries of commands: name -> (help line, "module:command").
 GROUP = "betanll.commands"
 
@@ -49,17 +58,45 @@ class CommandGroup(click.Group):
             )
         return None
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Look a command up; for a name that is none, propose one that is."""
+        name = args[0]
+        if not name.startswith("-") and self.get_command(ctx, name) is None:
+            known = (*_OWN, *_OF_THE_PAPER, *_added()[0])
+            close = difflib.get_close_matches(name, known, n=1)
+            hint = f" Did you mean {close[0]!r}?" if close else ""
+            raise click.UsageError(f"No such command {name!r}.{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
     def format_commands(
         self, ctx: click.Context, formatter: click.HelpFormatter
     ) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(sorted(self._help_lines().items()))
+        lines = self._help_lines()
+        width = max(map(len, lines))
+        for title, names in _sections(lines).items():
+            with formatter.section(title):
+                formatter.write_dl([(f"{name:{width}}", lines[name]) for name in names])
 
     def _help_lines(self) -> dict[str, str]:
         added, complaints = _added()
         for complaint in complaints:
             click.echo(f"betanll: {complaint}", err=True)
         return {name: line for name, (line, _) in added.items()} | _OWN
+
+
+def _sections(lines: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return the names of commands by the title of their section, none empty."""
+    known = {name for names in _SECTIONS.values() for name in names}
+    sections = {
+        **{
+            title: [name for name in names if name in lines]
+            for title, names in _SECTIONS.items()
+        },
+        "Other packages": sorted(set(lines) - known),
+    }
+    return {title: names for title, names in sections.items() if names}
 
 
 def _added() -> tuple[dict[str, tuple[str, str]], list[str]]:
@@ -99,7 +136,7 @@ def _load(name: str, path: str) -> click.Command:
     module, _, attribute = path.partition(":")
     try:
         command = getattr(importlib.import_module(module), attribute)
-    except Exception as error:  # a module may raise anything
+    except plugins.FAULTS as error:
         raise click.ClickException(
             f"the command {name} cannot be loaded from {path!r}: "
             f"{plugins.reason_of(error)}; update or uninstall the package that brings "

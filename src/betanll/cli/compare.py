@@ -17,7 +17,15 @@ from betanll.cli.options import (
     table_options,
     training_options,
 )
-from betanll.cli.output import check_file, naming
+from betanll.cli.output import (
+    BETTER,
+    check_file,
+    coloured,
+    example,
+    naming,
+    print_elapsed,
+    stars,
+)
 
 _DEFAULT = ("mse", "nll", "beta-nll:0.5", "beta-nll:1", "faithful", "student-t", "crps")
 
@@ -28,7 +36,7 @@ def _contender(text: str) -> str:
     return text
 
 
-@click.command()
+@click.command(epilog=example("betanll compare houses.csv --target price --folds 10"))
 @table_options
 @click.option(
     "--objective",
@@ -130,35 +138,44 @@ def command(
     for name, lines in zip(names, tables, strict=True):
         click.echo("" if is_one else f"\nTarget {name}")
         _print(lines)
-    click.echo("\nEqual ranks: no significant difference to the first of that rank.")
+    click.echo(
+        f"\n{BETTER}\nEqual ranks: no significant difference to the first of that rank."
+    )
     for i, name in enumerate(names):
         _warn(name, comparison.no_better_than_guessing(i), len(models))
     if out is not None:
         click.echo(f"\nTable: {out}")
+    print_elapsed()
 
 
 def _print(lines: list[dict[str, Any]]) -> None:
     click.echo(
-        f"{'objective':16}{'log-lik.':>10} rank{'CRPS':>11} rank{'RMSE':>11} rank"
+        f"{'objective':16}{'log-lik.':>10}  rank{'CRPS':>11}  rank{'RMSE':>11}  rank"
         f"{'covers 90%':>12}"
     )
-    for line in lines:
+    best = (
+        stars([line["log_likelihood"] for line in lines], "higher"),
+        stars([line["crps"] for line in lines], "lower"),
+        stars([line["rmse"] for line in lines], "lower"),
+    )
+    for line, likelihood, crps, rmse in zip(lines, *best, strict=True):
         click.echo(
-            f"{line['model']:16}{line['log_likelihood']:10.4g}{line['rank']:5}"
-            f"{line['crps']:11.4g}{line['crps_rank']:5}"
-            f"{line['rmse']:11.4g}{line['rmse_rank']:5}{line['coverage_90']:12.1%}"
+            f"{line['model']:16}{line['log_likelihood']:10.4g}{likelihood}"
+            f"{line['rank']:5}{line['crps']:11.4g}{crps}{line['crps_rank']:5}"
+            f"{line['rmse']:11.4g}{rmse}{line['rmse_rank']:5}{line['coverage_90']:12.1%}"
         )
 
 
 def _warn(target: str, weak: list[str], n_models: int) -> None:
     """Say which objectives a constant would do for."""
+    mark = coloured("WARNING", "yellow")
     if len(weak) == n_models:
         click.echo(
-            f"WARNING: no objective predicts {target!r} clearly better (CRPS) than "
+            f"{mark}: no objective predicts {target!r} clearly better (CRPS) than "
             "always guessing the average: add inputs or rows."
         )
     elif weak:
         click.echo(
-            f"WARNING: not clearly better (CRPS) than always guessing the average of "
+            f"{mark}: not clearly better (CRPS) than always guessing the average of "
             f"{target!r}: {', '.join(weak)}. Choose another objective."
         )

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from betanll.cli.options import MAX_COUNT
-from betanll.cli.output import check_file, command_line, naming, print_assessment
+from betanll.cli.output import (
+    check_file,
+    command_line,
+    example,
+    naming,
+    print_assessment,
+    print_elapsed,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,7 +34,7 @@ _STORY = (
 )
 
 
-@click.command()
+@click.command(epilog=example("betanll demo --out betanll-demo"))
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
@@ -78,6 +85,7 @@ def command(out: Path, seed: int, updates: int) -> None:
         temporary.write_text(report.html(), encoding="utf-8")
     print_assessment(assessment.targets, report.findings)
     click.echo(f"\nPicture: {out / 'sine.png'}\nReport:  {path}")
+    print_elapsed()
 
 
 def _sine(seed: int, updates: int) -> tuple[Picture, Figure]:

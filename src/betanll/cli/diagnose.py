@@ -18,10 +18,20 @@ from betanll.cli.options import (
     seed_option,
     table_options,
 )
-from betanll.cli.output import check_file, command_line, naming
+from betanll.cli.output import (
+    BETTER,
+    check_file,
+    command_line,
+    example,
+    naming,
+    print_elapsed,
+    stars,
+)
 
 
-@click.command()
+@click.command(
+    epilog=example("betanll diagnose houses.csv --target price --out diagnosis.html")
+)
 @table_options
 @click.option(
     "--out",
@@ -42,14 +52,14 @@ from betanll.cli.output import check_file, command_line, naming
     type=click.FloatRange(min=0, min_open=True),
     default=2e-3,
     show_default=True,
-    help="Of all trainings.",
+    help="Learning rate of all runs.",
 )
 @click.option(
     "--max-updates",
     type=click.IntRange(1, MAX_COUNT),
     default=20_000,
     show_default=True,
-    help="Budget of one training.",
+    help="Budget of one run.",
 )
 @seed_option
 @jobs_option
@@ -137,8 +147,17 @@ def command(
     for target in diagnosis.targets:
         if len(diagnosis.targets) > 1:
             click.echo(f"\nTarget {target.name}", nl=False)
-        click.echo(f"\n{'objective':16}{'RMSE':>12}{'log-lik.':>12}")
-        for name, error in target.rmse.items():
-            click.echo(f"{name:16}{error:12.4g}{target.log_likelihood[name]:12.4g}")
+        click.echo(f"\n{'objective':16}{'RMSE':>12}{'log-lik.':>13}")
+        likelihoods = [target.log_likelihood[name] for name in target.rmse]
+        for (name, error), low, likelihood, high in zip(
+            target.rmse.items(),
+            stars([*target.rmse.values()], "lower"),
+            likelihoods,
+            stars(likelihoods, "higher"),
+            strict=True,
+        ):
+            click.echo(f"{name:16}{error:12.4g}{low}{likelihood:12.4g}{high}".rstrip())
+    click.echo(f"\n{BETTER}")
     if out is not None:
         click.echo(f"\nReport: {out}")
+    print_elapsed()

@@ -12,7 +12,14 @@ import click
 
 from betanll.cli._reading import reading_options
 from betanll.cli.options import MAX_COUNT, plugin_option, say_note, seed_option
-from betanll.cli.output import check_file, command_line, load_table_model, naming
+from betanll.cli.output import (
+    check_file,
+    command_line,
+    example,
+    load_table_model,
+    naming,
+    print_elapsed,
+)
 
 if TYPE_CHECKING:
     from betanll.evaluation import Explanation, RowExplanation, TargetExplanation
@@ -22,7 +29,7 @@ if TYPE_CHECKING:
 _MAX_COLUMNS, _MAX_ROWS = 20, 5
 
 
-@click.command()
+@click.command(epilog=example("betanll explain betanll-fit new-houses.csv --row 3"))
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("data", type=click.Path(path_type=Path))
 @click.option(
@@ -107,6 +114,7 @@ def command(
         click.echo(f"\n{row}")
     if out is not None:
         click.echo(f"\nReport: {out}")
+    print_elapsed()
 
 
 def _notes(model: TableModel, explanation: Explanation) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
@@ -24,16 +25,18 @@ from betanll.cli.options import (
 from betanll.cli.output import (
     check_file,
     command_line,
+    example,
     naming,
     print_assessment,
     print_columns,
+    print_elapsed,
 )
 
 if TYPE_CHECKING:
     from betanll.blocks import SplitRows
 
 
-@click.command()
+@click.command(epilog=example("betanll fit houses.csv --target price --id address"))
 @table_options
 @click.option(
     "--out",
@@ -118,7 +121,7 @@ def command(
         HeteroscedasticRegressor,
         check_replaceable,
     )
-    from betanll.files import write_synced, written_atomically
+    from betanll.files import set_aside, write_synced, written_atomically
     from betanll.tables import TableModel
 
     started = perf_counter()
@@ -171,13 +174,16 @@ def command(
         # On the disk before the model changes, so that a full disk leaves both as they
         # were. The data's name, which is in the page, need not be text.
         write_synced(temporary, page.encode(errors="replace"))
-        with naming(model_path):
+        # A kill leaves no report rather than that of another model.
+        with set_aside(path), naming(model_path):
             model.save(model_path)
     assert model.assessment is not None
     print_assessment(model.assessment.targets, report.findings)
     click.echo(f"\nModel:  {model_path}\nReport: {path}")
     if is_replaced:
         click.echo("Replaced the model and the report of an earlier fit.")
+    print_elapsed()
+    click.echo(f"Next:   betanll predict {shlex.quote(str(out))} NEW.csv")
 
 
 def _plan(n_rows: int, splits: Sequence[SplitRows], all_rows: bool) -> str:

@@ -9,31 +9,38 @@ import click
 
 from betanll import objectives
 from betanll.cli.options import plugin_option
+from betanll.cli.output import coloured, example
 from betanll.objectives import Objective
+from betanll.sentences import markdown_table
 
 
-@click.command()
+@click.command(epilog=example("betanll objectives --plugin my_objectives"))
 @plugin_option
 @click.option("--markdown", is_flag=True, help="Print a table for documentation.")
 def command(markdown: bool) -> None:
     """List the objectives of betanll, of installed packages and of plug-ins."""
     rows = list(_rows())
     if markdown:
-        click.echo("| name | object | outputs per target | predicts | description |")
-        click.echo("|---|---|---|---|---|")
-        for name, made in rows:
-            if isinstance(made, Objective):
-                click.echo(
-                    f"| `{name}` | `{_object(made)}` | {made.n_parameters} | "
-                    f"{made.predictive_family} | {_description(made)} |"
-                )
+        head = ["name", "object", "outputs per target", "predicts", "description"]
+        cells = [
+            [
+                f"`{name}`",
+                f"`{_object(made)}`",
+                f"{made.n_parameters}",
+                made.predictive_family,
+                _description(made),
+            ]
+            for name, made in rows
+            if isinstance(made, Objective)
+        ]
+        click.echo(markdown_table(head, cells))
         return
     width = max(len(name) for name, _ in rows) + 2
     for name, made in rows:
         if isinstance(made, Objective):
             click.echo(f"{name:{width}}{_object(made):25}{_description(made)}")
         else:
-            click.echo(f"{name:{width}}WARNING: {made}")
+            click.echo(f"{name:{width}}{coloured('WARNING', 'yellow')}: {made}")
 
 
 def _rows() -> Iterator[tuple[str, Objective | str]]:

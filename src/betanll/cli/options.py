@@ -14,6 +14,7 @@ from betanll import objectives
 from betanll._exponents import is_exponent, unusual_exponent
 from betanll._limits import MAX_LAYERS, MAX_MEMBERS, MAX_UNITS
 from betanll.cli._reading import reading_options
+from betanll.cli.output import coloured
 from betanll.plugins import import_plugin
 from betanll.sentences import shortened
 
@@ -62,7 +63,8 @@ def exponent(text: str) -> float:
 
 def say_note(sentence: str, *, err: bool = False) -> None:
     """Print a note on one line, short and printable whatever a file contains."""
-    click.echo(shortened(f"Note: {sentence}"), err=err)
+    text = shortened(f"Note: {sentence}").removeprefix("Note:")
+    click.echo(f"{coloured('Note', 'cyan', err=err)}:{text}", err=err)
 
 
 def note_unusual_beta(beta: float | str | None) -> None:
@@ -84,7 +86,7 @@ def objective_spec(text: str) -> str:
     try:
         objectives.get(text)
     except objectives.UnknownObjectiveError:
-        name, known = text.partition(":")[0], ", ".join(objectives.names())
+        name, known = objectives.split_spec(text)[0], ", ".join(objectives.names())
         raise click.BadParameter(
             f"{name!r} is not one of {known}; name the module of a custom objective "
             "with --plugin."
@@ -98,14 +100,14 @@ def objective_and_beta(
     text: str, read_beta: Callable[[str], Beta], known: Sequence[str] | None = None
 ) -> tuple[str, Beta | None]:
     """Read an objective, registered or one of `known`, and the beta of beta-nll."""
-    name, colon, beta = text.partition(":")
+    name, beta = objectives.split_spec(text)
     if known is not None and name not in known:
         raise click.BadParameter(f"{name!r} is not one of {', '.join(known)}.")
-    if colon and name == "beta-nll":
+    if beta is not None and name == "beta-nll":
         return name, read_beta(beta)
     if known is None:
         return objective_spec(text), None
-    if colon:
+    if beta is not None:
         raise click.BadParameter(f"{name} has no beta.")
     return name, None
 

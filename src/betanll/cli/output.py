@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import math
+import os
 import shlex
+import sys
+import time
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -21,7 +25,61 @@ if TYPE_CHECKING:
     from betanll.reports import Finding
     from betanll.tables import TableModel
 
-_MARKS = {"good": "ok", "note": "note", "warning": "WARNING"}
+#: How findings are marked, and the colour of the mark.
+_MARKS = {
+    "good": ("ok", "green"),
+    "note": ("note", "cyan"),
+    "warning": ("WARNING", "yellow"),
+}
+
+
+#: Where the context of a command keeps when it started.
+_STARTED = f"{__name__}.started"
+#: Below a table of scores.
+BETTER = "* is best. Lower is better for RMSE and CRPS, higher for the log-likelihood."
+
+
+def example(*commands: str) -> str:
+    """Return the end of a command's help: how it is called."""
+    noun = "Example" if len(commands) == 1 else "Examples"
+    return "\n".join(["\b", f"{noun}:", *(f"  {line}" for line in commands)])
+
+
+def start_clock() -> None:
+    """Note when a command starts, for :func:`print_elapsed`."""
+    click.get_current_context().meta[_STARTED] = time.perf_counter()
+
+
+def print_elapsed(*, err: bool = False) -> None:
+    """Print how long the command took."""
+    started = click.get_current_context().meta.get(_STARTED)
+    if started is not None:  # by another program if None
+        click.echo(f"Time:   {time.perf_counter() - started:.1f} s", err=err)
+
+
+def coloured(text: str, colour: str, *, err: bool = False) -> str:
+    """Return text in a colour for a terminal, unless NO_COLOR forbids it."""
+    stream = sys.stderr if err else sys.stdout
+    if os.environ.get("NO_COLOR") or not stream.isatty():
+        return text
+    return click.style(text, fg=colour, bold=True)
+
+
+def stars(values: Sequence[float], better: Literal["lower", "higher"]) -> list[str]:
+    """Return a star for the best of some scores, and a blank for the others.
+
+    Scores that are printed alike share the star.
+
+    Examples
+    --------
+    >>> stars([0.5, 0.25, 0.3], "lower")
+    [' ', '*', ' ']
+    """
+    finite = [value for value in values if math.isfinite(value)]
+    if not finite:
+        return [" "] * len(values)
+    best = f"{min(finite) if better == 'lower' else max(finite):.4g}"
+    return ["*" if f"{value:.4g}" == best else " " for value in values]
 
 
 def load_table_model(path: Path) -> TableModel:
@@ -96,9 +154,9 @@ def print_assessment(
             title = "held-out rows" if len(targets) == 1 else target.name
             click.echo()
             _print_scores(title, target.scores)
-    click.echo()
+    click.echo(f"{BETTER}\n")
     for finding in findings:
-        click.echo(f"{_MARKS[finding.kind]}: {finding.text}")
+        click.echo(f"{coloured(*_MARKS[finding.kind])}: {finding.text}")
 
 
 def _print_scores(title: str, scores: Mapping[str, Scores]) -> None:
@@ -106,12 +164,19 @@ def _print_scores(title: str, scores: Mapping[str, Scores]) -> None:
     width = max(map(len, [title, *scores])) + 2
     heads = [f"covers {level:.0%}" for level in levels]
     click.echo(
-        f"{title:{width}}{'RMSE':>11}{'log-lik.':>11}{'CRPS':>11}"
+        f"{title:{width}}{'RMSE':>11}{'log-lik.':>12}{'CRPS':>12}"
         + "".join(f"{head:>12}" for head in heads)
     )
-    for name, score in scores.items():
+    best = (
+        stars([score.rmse for score in scores.values()], "lower"),
+        stars([score.log_likelihood for score in scores.values()], "higher"),
+        stars([score.crps for score in scores.values()], "lower"),
+    )
+    for (name, score), rmse, likelihood, crps in zip(
+        scores.items(), *best, strict=True
+    ):
         click.echo(
-            f"{name:{width}}{score.rmse:11.4g}{score.log_likelihood:11.4g}"
-            f"{score.crps:11.4g}"
-            + "".join(f"{score.coverage[level]:12.1%}" for level in levels)
+            f"{name:{width}}{score.rmse:11.4g}{rmse}"
+            f"{score.log_likelihood:11.4g}{likelihood}{score.crps:11.4g}{crps}"
+            + "".join(f"{score.coverage[level]:11.1%} " for level in levels).rstrip()
         )

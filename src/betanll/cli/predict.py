@@ -17,13 +17,15 @@ from betanll.cli.options import (
     plugin_option,
     say_note,
 )
-from betanll.cli.output import load_table_model
+from betanll.cli.output import example, load_table_model, print_elapsed
 
 if TYPE_CHECKING:
-    from betanll.tables import TableFile, TableModel, TableSchema
+    from betanll.tables import TableModel
 
 
-@click.command()
+@click.command(
+    epilog=example("betanll predict betanll-fit new-houses.csv --out predictions.csv")
+)
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("data", type=click.Path(path_type=Path))
 @click.option(
@@ -78,7 +80,7 @@ def command(
     table = open_table(data, **{**reading, "na_values": missing})
     for note in table.notes:
         say(note)
-    _check_columns(table, schema)
+    table.check_columns(schema.needed)
     markers = {name: missing for name in table.columns if name not in schema.ids}
     surprises: Counter[tuple[str, str]] = Counter()
     n_rows = 0
@@ -102,22 +104,7 @@ def command(
         say(note)
     name = "standard output" if is_stdout else out
     click.echo(f"{n_rows} rows: {name}", err=is_stdout)
-
-
-def _check_columns(table: TableFile, schema: TableSchema) -> None:
-    """Refuse a table without the columns that the model needs, before any work."""
-    from betanll.sentences import listed
-    from betanll.tables import TableError
-
-    needed = (*(column.name for column in schema.encoder.used), *schema.ids)
-    missing = [name for name in needed if name not in table.columns]
-    if missing:
-        noun = "column" if len(missing) == 1 else "columns"
-        hint = "" if table.has_header else "; if its first line has names, use --header"
-        raise TableError(
-            f"{table.path}: the table lacks the {noun} {listed(missing)} among "
-            f"{listed(table.columns)}{hint}"
-        )
+    print_elapsed(err=is_stdout)
 
 
 def _formats(model: TableModel) -> dict[str, str]:

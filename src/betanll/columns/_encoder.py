@@ -301,7 +301,7 @@ class ColumnEncoder:
     def _matrix(
         self, frame: pd.DataFrame, first_row: int, described: Mapping[str, Array]
     ) -> Array:
-        check_present(frame, [column.name for column in self.used])
+        check_present(frame.columns, [column.name for column in self.used])
         frame = self.marked(frame)
         if self._is_plain(frame):
             return plain_matrix(frame, list(self.encoded_names), first_row)
@@ -327,12 +327,15 @@ class ColumnEncoder:
         )
 
 
-def check_present(frame: pd.DataFrame, names: Iterable[str]) -> None:
-    """Refuse a table that lacks columns."""
-    missing = [name for name in names if name not in frame.columns]
+def check_present(columns: Iterable[str], names: Iterable[str]) -> None:
+    """Refuse a table, in memory or in a file, that lacks columns."""
+    columns = list(columns)
+    missing = [name for name in names if name not in columns]
     if missing:
         noun = "column" if len(missing) == 1 else "columns"
-        raise TableError(f"the table lacks the {noun} {listed(missing)}")
+        raise TableError(
+            f"the table lacks the {noun} {listed(missing)} among {listed(columns)}"
+        )
 
 
 def _cells(n: int, what: str = "") -> str:

@@ -18,8 +18,10 @@ from betanll.distributions._contract import (
     check_converged,
     check_increasing,
     check_inverse,
+    check_rising,
     fields_of,
     overridable,
+    points_between,
 )
 from betanll.distributions._crps_quadrature import Part, crps_by_quadrature, part_of
 from betanll.distributions._numerics import Moments, moments_by_quadrature
@@ -321,10 +323,19 @@ class Distribution(ABC):
         return array
 
     def _check_inverse(self) -> None:
-        """Raise if quantiles decrease, or the cdf does not return their levels."""
+        """Raise if quantiles decrease, or the cdf, or it does not return their levels.
+
+        The cdf is compared with the levels of `PROBES` at their quantiles, and with
+        itself there and at evenly spaced points between two of them.
+        """
         quantiles = [self._quantile_of(level) for level in PROBES]
         levels = [self._checked("_cdf", self._cdf(value)) for value in quantiles]
         check_inverse(self._name(), np.stack(quantiles, -1), np.stack(levels, -1))
+        before = levels[0]
+        for points in points_between(quantiles):
+            after = self._checked("_cdf", self._cdf(points))
+            check_rising(self._name(), before, after)
+            before = after
 
     def _name(self) -> str:
         return type(self).__name__

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +17,9 @@ from betanll.typing import Array
 #: Levels at which cdf and quantiles are compared.
 PROBES = (0.001, 0.05, 0.25, 0.5, 0.75, 0.95, 0.999)
 _PROBE_TOLERANCE = 1e-3
+#: Points from one of them to the next at which the cdf must rise.
+_POINTS_BETWEEN = 8
+_FALL_TOLERANCE = 1e-6
 #: Two quadratures that differ by more than this share have not converged.
 _TOLERANCE = 1e-5
 
@@ -81,6 +86,29 @@ def check_inverse(distribution: str, quantiles: Array, levels: Array) -> None:
             f"_cdf and _quantile of {distribution} are not inverse to each other: the "
             f"cdf at the quantile of level {level:g} is {levels[bad][0]:.6g}"
         )
+
+
+def points_between(quantiles: Sequence[Array]) -> Iterator[Array]:
+    """Yield points from one quantile to the next, evenly spaced, and the quantiles."""
+    for low, high in itertools.pairwise(quantiles):
+        is_finite = np.isfinite(low) & np.isfinite(high)
+        # Where a quantile is infinite or missing there is nothing in between.
+        low, step = np.where(is_finite, low, high), np.where(is_finite, high - low, 0.0)
+        for i in range(1, _POINTS_BETWEEN + 1):
+            yield low + step * (i / _POINTS_BETWEEN)
+
+
+def check_rising(distribution: str, before: Array, after: Array) -> None:
+    """Raise where the cdf falls from one point to the next."""
+    if np.any(after < before - _FALL_TOLERANCE):
+        raise ValueError(decreasing(distribution))
+
+
+def decreasing(distribution: str) -> str:
+    """Return the sentence about a cdf that is not monotone."""
+    return (
+        f"the cdf of {distribution} decreases somewhere: correct _cdf or the parameters"
+    )
 
 
 def fields_of(distribution: Any) -> dict[str, Any]:

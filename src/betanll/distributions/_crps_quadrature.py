@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from betanll._arrays import as_array
+from betanll.distributions._contract import decreasing
 from betanll.typing import Array
 
 # Rows at a time, so that memory stays bounded and the work fits the cache.
@@ -155,10 +156,7 @@ class _Tails:
                 part = as_array(distribution._cdf(-points.ravel()))
             is_rising = np.diff(part.reshape(points.shape), axis=0) > 1e-6
             if is_rising.any():
-                raise ValueError(
-                    f"the cdf of {distribution._name()} decreases somewhere: correct "
-                    "_cdf or the parameters"
-                )
+                raise ValueError(decreasing(distribution._name()))
             tail += share(weight, part)
         return tail.reshape(points.shape)
 

@@ -144,6 +144,7 @@ class Mixture(Distribution):
         return self._average(lambda c: c._survival(value))
 
     def _quantile(self, level: Array) -> Array:
+        self._check_custom_components()
         # The mixture's quantile lies between the extreme quantiles of its components.
         bounds = [c._quantile(level) for c in self.components]
         low = self._counted(bounds, np.inf).min(axis=0)
@@ -160,16 +161,15 @@ class Mixture(Distribution):
             return self._excess(value, level), slope
 
         root = increasing_root(excess_and_slope, low, high, spread)
-        # A root at the end of its bracket may be none.
-        with np.errstate(invalid="ignore"):
-            margin = 1e-6 * (high - low)
-        is_end = (root < low + margin) | (root > high - margin)
-        if is_end.any():
-            is_wrong = np.abs(self._excess(root, level)) > 1e-3 * total
-            if np.any(is_end & is_wrong):
-                for component in self.components:
-                    component._check_inverse()
         return root
+
+    def _check_custom_components(self) -> None:
+        """Refuse components whose cdf has no inverse, once: roots would be wrong."""
+        if "_is_checked" not in vars(self):
+            for _, distribution in self._parts():
+                if not distribution._is_smooth:
+                    distribution._check_inverse()
+            vars(self)["_is_checked"] = True
 
     def _excess(self, value: Array, level: Array) -> Array:
         """cdf - level, times the sum of the shares, which is K for equal weights.

@@ -4,7 +4,7 @@ from betanll.estimators._data import MissingCellsWarning, quiet_about_missing_ce
 from betanll.estimators._fit_many import fit_many
 from betanll.estimators._model_folder import (
     MODEL_FOLDER,
-    MissingObjectiveError,
+    MissingPluginError,
     ModelError,
     check_replaceable,
     read_model,
@@ -14,18 +14,22 @@ from betanll.estimators._predictions import VarianceParts
 from betanll.estimators._presets import PRESETS
 from betanll.estimators._regressor import HeteroscedasticRegressor
 from betanll.estimators._state import from_state, to_state
+from betanll.estimators._table import TablePredictions, is_of_table, predict_table
 
 __all__ = [
     "MODEL_FOLDER",
     "PRESETS",
     "HeteroscedasticRegressor",
     "MissingCellsWarning",
-    "MissingObjectiveError",
+    "MissingPluginError",
     "ModelError",
+    "TablePredictions",
     "VarianceParts",
     "check_replaceable",
     "fit_many",
     "from_state",
+    "is_of_table",
+    "predict_table",
     "quiet_about_missing_cells",
     "read_model",
     "to_state",

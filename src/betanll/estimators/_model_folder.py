@@ -65,8 +65,8 @@ class ModelError(ValueError):
         super().__init__(shortened(sentence))
 
 
-class MissingObjectiveError(ModelError):
-    """A model needs an objective that is not registered."""
+class MissingPluginError(ModelError):
+    """A model needs an objective or a network that is not registered."""
 
 
 def write_model(

@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from betanll import objectives
-from betanll.estimators._model_folder import MissingObjectiveError, ModelError
+from betanll.estimators._model_folder import MissingPluginError, ModelError
+from betanll.networks import UnknownNetworkError
 from betanll.objectives import Objective, UnknownObjectiveError
 
 Built = TypeVar("Built")
@@ -37,8 +38,8 @@ def restored(
         model = restore(configuration, arrays)
     except ModelError:
         raise
-    except UnknownObjectiveError as error:
-        raise MissingObjectiveError(str(error)) from None
+    except (UnknownNetworkError, UnknownObjectiveError) as error:
+        raise MissingPluginError(str(error)) from None
     except (
         ArithmeticError,
         AttributeError,

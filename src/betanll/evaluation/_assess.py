@@ -21,6 +21,7 @@ from betanll.estimators import (
 )
 from betanll.evaluation._baselines import constant_baseline, ridge_baseline
 from betanll.evaluation._leaks import revealing_columns
+from betanll.evaluation._names import column_names
 from betanll.metrics import Scores
 from betanll.objectives import BetaNLL, GaussianNLL
 from betanll.typing import Array, Rows
@@ -158,7 +159,7 @@ def assess(
     """
     X = as_pandas(X) if is_frame(X) else X
     splits = [(np.asarray(train), np.asarray(test)) for train, test in splits]
-    names = _names(target_names, y.shape[1], "y")
+    names = column_names(y, target_names, "y")
     is_final = all_rows or len(splits) > 1
     families = [_family(model, X, train) for train, _ in splits]
     jobs: list[Any] = [
@@ -266,7 +267,7 @@ def _held_out(
     if encoder is not None and feature_names is None:
         features = list(encoder.sources)
     else:
-        features = _names(feature_names, matrix.shape[1], "x")
+        features = column_names(matrix, feature_names, "x")
     predictions = {MODEL: model.predict_dist(inputs)}
     if not isinstance(model.objective_, GaussianNLL):
         predictions[PLAIN_NLL] = family["nll"].predict_dist(inputs)
@@ -318,14 +319,6 @@ def _assess_target(
             n: (m - truth) ** 2 for n, m in (means | {MSE: mse_mean[is_seen]}).items()
         }
     return TargetAssessment(name, scores, crps, errors, revealing)
-
-
-def _names(given: Sequence[str] | None, n: int, letter: str) -> list[str]:
-    if given is None:
-        return [f"{letter}{i}" for i in range(n)]
-    if len(given) != n:
-        raise ValueError(f"{len(given)} names were given for {n} columns")
-    return list(given)
 
 
 def _sample_fractions(

@@ -16,6 +16,7 @@ from betanll.diagnostics import BetaTradeoff, beta_tradeoff
 from betanll.distributions import Distribution
 from betanll.estimators import HeteroscedasticRegressor
 from betanll.evaluation._advice import recommended_beta
+from betanll.evaluation._names import column_names
 from betanll.evaluation._regions import Region, find_regions
 from betanll.evaluation._rule import RULE, Evidence, judge
 from betanll.evaluation._trial import BETAS, SUBJECT, Trial, TrialSettings, run_trial
@@ -183,7 +184,7 @@ def diagnose(
     >>> diagnose(small, X, y).pitfall
     False
     """
-    target_names = _names(y, target_names, "y")
+    target_names = column_names(y, target_names, "y")
     given: Any = as_pandas(X) if is_frame(X) else None
     if given is None:
         given = check_array(X, dtype=np.float64, ensure_all_finite="allow-nan")
@@ -203,15 +204,9 @@ def diagnose(
         random_state=random_state,
     )
     x: Array = matrix.astype(np.float64, copy=False)
-    names = _names(x, feature_names, "x")
+    names = column_names(x, feature_names, "x")
     if encoder is not None and feature_names is None:
         names = list(encoder.encoded_names)
-    if len(names) != x.shape[1]:
-        raise ValueError(f"{len(names)} feature_names for {x.shape[1]} columns")
-    if len(target_names) != targets.shape[1]:
-        raise ValueError(
-            f"{len(target_names)} target_names for {targets.shape[1]} targets"
-        )
     trial = run_trial(
         x,
         targets,
@@ -327,17 +322,6 @@ def _settings_of(model: Any, n_rows: int, n_inputs: int) -> TrialSettings:
             n_bins=getattr(getattr(model, "net_", network), "n_bins", 0),
         )
     return trial
-
-
-def _names(array: Any, given: Sequence[str] | None, letter: str) -> list[str]:
-    """Return the names of columns: those given, those of a data frame, or made up."""
-    if given is not None:
-        return [str(name) for name in given]
-    columns = getattr(array, "columns", None)
-    if columns is None:
-        n = np.shape(array)[1] if np.ndim(array) == 2 else 1
-        return [f"{letter}{i}" for i in range(n)]
-    return [str(name) for name in columns]
 
 
 def _target_scores(

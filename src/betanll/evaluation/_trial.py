@@ -84,9 +84,9 @@ def run_trial(
     """Train on three fifths of the rows, choose epochs on one, predict the last."""
     train, validation, test = _parts(len(x), blocks, seed)
     data = TrainingData(x, y)
-    inputs = data.input_map(train, n_bins=settings.n_bins)
-    targets = data.target_map(train)
-    packed = data.pack(inputs, targets, train, validation)
+    packed, inputs, targets = data.standardised(
+        train, validation, n_bins=settings.n_bins, measured_on=train
+    )
     budget = Budget.of_updates(settings.max_updates, len(train), settings.batch_size)
     every = max(1, budget.max_epochs // _N_EVALUATIONS)
     net = MLP(

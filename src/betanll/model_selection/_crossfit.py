@@ -45,13 +45,13 @@ def crossfit(
     n_members, n = len(plan.seeds), len(data)
     n_train = plan.n_train(n)
     parts = windows(n_members, n, n - n_train, starts)
-    targets = data.target_map()
-    inputs = {net: data.input_map(n_bins=bins_of(net)) for net in plan.networks}
-    packed = {net: data.pack(inputs[net], targets, order) for net in plan.networks}
+    standardised = {
+        net: data.standardised(order, n_bins=bins_of(net)) for net in plan.networks
+    }
     budget = plan.budget(n_train)
 
     def part(net: Network, m: int) -> Data:
-        return packed[net].with_validation(*parts[m])
+        return standardised[net].data.with_validation(*parts[m])
 
     def tasks(
         net: Network, objective: Objective, chosen: Optimizer, places: Sequence[int]
@@ -104,8 +104,8 @@ def crossfit(
         members, [part(net, m) for m in range(n_members)]
     )
     return FittedModel(
-        inputs=inputs[net],
-        targets=targets,
+        inputs=standardised[net].inputs,
+        targets=standardised[net].targets,
         net=net,
         objective=objective,
         learning_rate=optimizer.learning_rate,

@@ -18,6 +18,7 @@ from betanll.training import (
     DivergedError,
     FitResult,
     Optimizer,
+    check_network,
     predict_parameters,
 )
 
@@ -76,6 +77,10 @@ class FitPlan:
     refit: bool = False
     calibration: str | None = None
     robust_selection: bool = False
+
+    def __post_init__(self) -> None:
+        for network, _, _ in self.candidates:
+            check_network(network)
 
     @property
     def networks(self) -> list[Network]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -62,47 +62,69 @@ class TrainingData:
             return random.permutation(len(self)), None
         return self.blocks.order(random)
 
-    def input_map(
-        self, rows: Rows | None = None, *, n_bins: int = 0
-    ) -> Standardizer | QuantilePositions:
-        """Measure inputs on these rows alone."""
+    def standardised(
+        self, *parts: Rows | None, n_bins: int = 0, measured_on: Rows | None = None
+    ) -> StandardisedData:
+        """Measure the columns and return standardised rows.
+
+        Parameters
+        ----------
+        *parts : arrays of positions, or None for all rows
+            The training part, then the validation part if there is one.
+        n_bins : int, default=0
+            Above 0, inputs become positions among so many quantiles.
+        measured_on : array of positions, optional
+            Rows that are measured, by default all.
+        """
+        inputs: Standardizer | QuantilePositions
         if n_bins:
-            return QuantilePositions.of_inputs(self.inputs, n_bins, rows)
-        return Standardizer.of_inputs(self.inputs, self.weights, rows)
+            inputs = QuantilePositions.of_inputs(self.inputs, n_bins, measured_on)
+        else:
+            inputs = Standardizer.of_inputs(self.inputs, self.weights, measured_on)
+        targets = Standardizer.of_targets(self.targets, self.weights, measured_on)
+        return StandardisedData(packed(self, inputs, targets, *parts), inputs, targets)
 
-    def target_map(self, rows: Rows | None = None) -> Standardizer:
-        """Measure targets on these rows alone."""
-        return Standardizer.of_targets(self.targets, self.weights, rows)
 
-    def pack(
-        self, inputs: InputMap, targets: Standardizer, *parts: Rows | None
-    ) -> Data:
-        """Return the whitened rows of the training and of the validation part."""
-        weights = self.weights
-        is_seen = ~np.isnan(self.targets)
-        if not is_seen.all():
-            weights = is_seen * (1.0 if weights is None else weights)
+class StandardisedData(NamedTuple):
+    """Rows in standardised units, and the maps that made them."""
 
-        def shares(rows: Rows | None) -> Iterator[Any]:
-            if weights is None:
-                return itertools.repeat(1.0)
-            mine = weights if rows is None else weights[rows]
-            return blocks(mine / mine.mean())
+    data: Data
+    inputs: Standardizer | QuantilePositions
+    targets: Standardizer
 
-        def pieces(rows: Rows | None) -> Iterator[tuple[Any, Any, Any]]:
-            return zip(
-                inputs.blocks(self.inputs, rows),
-                targets.blocks(self.targets, rows),
-                shares(rows),
-                strict=False,
-            )
 
-        sizes = [len(self) if rows is None else len(rows) for rows in parts]
-        return Data.from_blocks(
-            itertools.chain.from_iterable(map(pieces, parts)),
-            n_train=sizes[0],
-            n_validation=sum(sizes[1:]),
-            n_inputs=self.inputs.shape[1],
-            n_targets=self.targets.shape[1],
-            n_weights=1 if weights is None else weights.shape[1],
+def packed(
+    rows: TrainingData,
+    inputs: InputMap,
+    targets: Standardizer,
+    *parts: Rows | None,
+) -> Data:
+    """Return the standardised rows of the training and of the validation part."""
+    weights = rows.weights
+    is_seen = ~np.isnan(rows.targets)
+    if not is_seen.all():
+        weights = is_seen * (1.0 if weights is None else weights)
+
+    def shares(part: Rows | None) -> Iterator[Any]:
+        if weights is None:
+            return itertools.repeat(1.0)
+        mine = weights if part is None else weights[part]
+        return blocks(mine / mine.mean())
+
+    def pieces(part: Rows | None) -> Iterator[tuple[Any, Any, Any]]:
+        return zip(
+            inputs.blocks(rows.inputs, part),
+            targets.blocks(rows.targets, part),
+            shares(part),
+            strict=False,
         )
+
+    sizes = [len(rows if part is None else part) for part in parts]
+    return Data.from_blocks(
+        itertools.chain.from_iterable(map(pieces, parts)),
+        n_train=sizes[0],
+        n_validation=sum(sizes[1:]),
+        n_inputs=rows.inputs.shape[1],
+        n_targets=rows.targets.shape[1],
+        n_weights=1 if weights is None else weights.shape[1],
+    )

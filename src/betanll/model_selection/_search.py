@@ -35,10 +35,9 @@ def search_and_refit(
     """
     n_train = nearest_cut(plan.n_train(len(data)), starts)
     train, validation = order[:n_train], order[n_train:]
-    targets = data.target_map(train)
-    packed = {
-        net: data.pack(
-            data.input_map(train, n_bins=bins_of(net)), targets, train, validation
+    standardised = {
+        net: data.standardised(
+            train, validation, n_bins=bins_of(net), measured_on=train
         )
         for net in plan.networks
     }
@@ -48,7 +47,7 @@ def search_and_refit(
         FitTask(
             net,
             objective,
-            packed[net],
+            standardised[net].data,
             optimizer=scheduled(optimizer, budget, n_train),
             budget=budget,
             robust_selection=plan.robust_selection,
@@ -59,19 +58,17 @@ def search_and_refit(
     results = yield tasks
     chosen = _best(results)
     best, (net, objective, optimizer) = results[chosen], candidates[chosen]
-    x, y, weights = packed[net].samples(range(n_train, len(data)))
+    x, y, weights = standardised[net].data.samples(range(n_train, len(data)))
     residuals = whitened_moments(best, x)[0] - y
-    residual_scale = targets.scale * root_mean_square(
+    residual_scale = standardised[net].targets.scale * root_mean_square(
         residuals, np.broadcast_to(weights, residuals.shape)
     )
     search = search_table(results)
-    del tasks, results, packed
+    del tasks, results, standardised
     gc.collect(0)  # JAX lets go of memory that it took over from NumPy only then
 
     # The refit measures anew, on all rows, and counts epochs rather than updates.
-    inputs = data.input_map(n_bins=bins_of(net))
-    targets = data.target_map()
-    all_rows = data.pack(inputs, targets, None)
+    all_rows, inputs, targets = data.standardised(None, n_bins=bins_of(net))
     planned = Budget(min(plan.batch_size, len(data)), budget.max_epochs)
     budget = planned._replace(
         max_epochs=best.best_epoch, schedule_epochs=planned.max_epochs

@@ -32,6 +32,7 @@ from betanll.objectives._registry import (
     names,
     objective,
     on_definition,
+    split_spec,
     unregister,
 )
 from betanll.objectives._student_t import StudentT
@@ -59,6 +60,7 @@ __all__ = [
     "names",
     "objective",
     "on_definition",
+    "split_spec",
     "start_and_end",
     "to_json",
     "traced",

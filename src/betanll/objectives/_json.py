@@ -10,7 +10,7 @@ import numpy as np
 
 from betanll.objectives._base import Objective
 from betanll.objectives._registry import UnknownObjectiveError, entries, entry_of
-from betanll.plugins import MAX_LENGTH, is_module_name
+from betanll.plugins import MAX_LENGTH, missing_import
 
 
 def to_json(objective: Objective) -> dict[str, Any]:
@@ -65,10 +65,7 @@ def from_json(description: Mapping[str, Any]) -> Objective:
     try:
         cls = entry_of(name).cls
     except UnknownObjectiveError:
-        module = description.get("module")
-        hint = "import the module that defines it first, or name it with --plugin"
-        if is_module_name(module) and module != "__main__":
-            hint = f"import {module} first, or use --plugin {module}"
+        hint = missing_import(description.get("module"))
         raise UnknownObjectiveError(
             f"the objective {name[:MAX_LENGTH]!r} is not registered: {hint}"
         ) from None

@@ -112,6 +112,7 @@ def objective(name: Any, /, **variants: Mapping[str, Any]) -> Any:
     def decorate(cls: type[ObjectiveClass]) -> type[ObjectiveClass]:
         if not (isinstance(cls, type) and issubclass(cls, Objective)):
             raise TypeError(f"@objective is for subclasses of Objective, not {cls!r}")
+        _check_members(cls)
         decorated = dataclasses.dataclass(frozen=True)(cls)
         _declare_family(decorated)
         if name is None:
@@ -142,6 +143,28 @@ def _declare_family(cls: type[Objective]) -> None:
     }
     if owners["predictive"] < owners["predictive_family"]:
         cls.predictive_family = Objective.predictive_family
+
+
+def _check_members(cls: type[Objective]) -> None:
+    """Refuse a class that lacks what every objective says, by the names of it."""
+    required = ["parameters", "loss", "nll", "predictive"]
+    if cls.training_loss is not Objective.training_loss:
+        required.remove("loss")
+    missing = [
+        name for name in required if getattr(cls, name) is getattr(Objective, name)
+    ]
+    if not hasattr(cls, "n_parameters"):
+        missing.insert(0, "n_parameters")
+    if missing:
+        raise ValueError(
+            f"the objective {_where(cls)} lacks {' and '.join(missing)}: see "
+            "betanll.objectives.Objective"
+        )
+    n = cls.n_parameters
+    if isinstance(n, int) and n < 1:
+        raise ValueError(
+            f"the objective {_where(cls)} must have n_parameters of at least 1, got {n}"
+        )
 
 
 def _check_defaults(cls: type[Objective]) -> None:
@@ -249,6 +272,18 @@ class _View(Mapping[str, Callable[[], Objective]]):
 OBJECTIVES: Mapping[str, Callable[[], Objective]] = _View()
 
 
+def split_spec(spec: str) -> tuple[str, str | None]:
+    """Return the name in a spec, and the text of its number if there is one.
+
+    Examples
+    --------
+    >>> split_spec("beta-nll:0.25"), split_spec("mse")
+    (('beta-nll', '0.25'), ('mse', None))
+    """
+    name, colon, number = spec.partition(":")
+    return name, number if colon else None
+
+
 def get(spec: str | Objective | type[Objective]) -> Objective:
     """Return the objective of that name or class; an objective is returned unchanged.
 
@@ -273,9 +308,9 @@ def get(spec: str | Objective | type[Objective]) -> Objective:
         raise UnknownObjectiveError(
             f"objective must be one of {', '.join(names())}, got {spec!r}"
         )
-    name, colon, text = spec.partition(":")
+    name, text = split_spec(spec)
     made = entry_of(name)()
-    if not colon:
+    if text is None:
         return made
     fields = dataclasses.fields(made)  # type: ignore[arg-type]
     numbers = [field.name for field in fields if "traced" in field.metadata]

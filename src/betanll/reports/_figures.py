@@ -17,8 +17,8 @@ from betanll.distributions import Distribution
 from betanll.metrics import rmse
 from betanll.reports._calibration import CalibrationDisplay
 from betanll.reports._intervals import IntervalDisplay
-from betanll.reports._report import LEVEL, TargetResult
 from betanll.reports._residuals import ResidualDisplay
+from betanll.reports._target import LEVEL, TargetResult
 from betanll.reports.style import (
     BLUE,
     ORANGE,

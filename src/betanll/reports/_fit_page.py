@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from betanll.metrics import Scores
 from betanll.reports import _figures
 from betanll.reports._explanation import explanation_blocks
-from betanll.reports._report import LEVEL, FitReport, TargetResult
+from betanll.reports._target import LEVEL, TargetResult
 from betanll.reports._words import (
     PERCENT,
     count_of_hundred,
@@ -30,6 +31,9 @@ from betanll.reports.page import (
 )
 from betanll.reports.style import format_number
 from betanll.typing import Array
+
+if TYPE_CHECKING:
+    from betanll.reports._report import FitReport
 
 #: Targets with figures of their own; the summary counts all.
 MAX_TARGETS = 6

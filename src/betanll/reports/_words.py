@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from betanll.metrics import Scores
-from betanll.reports._report import LEVEL, TargetResult
+from betanll.reports._target import LEVEL, TargetResult
 from betanll.reports.page import Card, Cell, Column, Table
 from betanll.reports.style import format_number
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import contextlib
 import logging
 import multiprocessing
-import os
 import signal
 import threading
 from collections.abc import Iterator
 from typing import Any
 
 from betanll._cache import compilation_cache
-from betanll.processes import check_guard
+from betanll.processes import check_guard, environment
 
 #: How often processes that die while they start are started again.
 MAX_STARTS = 3
@@ -66,7 +65,8 @@ def connected(n_workers: int, scheduler: str | None) -> Iterator[Any]:
             with Client(scheduler, timeout=20) as client:
                 yield client
             return
-        with _environment_kept(), contextlib.ExitStack() as stack:
+        # Dask changes our own environment when it starts workers.
+        with environment(), contextlib.ExitStack() as stack:
             with _ctrl_c_delayed():
                 cluster = stack.enter_context(_started(n_workers))
             yield stack.enter_context(Client(cluster))
@@ -146,15 +146,3 @@ def _ctrl_c_delayed() -> Iterator[None]:
         signal.signal(signal.SIGINT, handler)
     if pressed:
         signal.raise_signal(signal.SIGINT)
-
-
-@contextlib.contextmanager
-def _environment_kept() -> Iterator[None]:
-    """Undo what Dask does to our own environment when it starts workers."""
-    before = dict(os.environ)
-    try:
-        yield
-    finally:
-        for name in set(os.environ) - set(before):
-            del os.environ[name]
-        os.environ.update(before)

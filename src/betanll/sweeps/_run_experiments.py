@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from betanll import plugins as packages
 from betanll.files import check_writable, write_files
+from betanll.processes import environment
 from betanll.sentences import shortened
 from betanll.sweeps._experiment import (
     NO_RESULTS,
@@ -155,8 +155,11 @@ def installed_experiments() -> tuple[list[Experiment], list[str]]:
         if isinstance(loaded, type) and issubclass(loaded, Experiment):
             try:
                 experiments.append(loaded())
-            except Exception as error:  # of somebody else's code
-                complaints.append(f"the experiment {name!r} cannot be used: {error}")
+            except packages.FAULTS as error:
+                complaints.append(
+                    f"the experiment {name!r} cannot be used: "
+                    f"{packages.reason_of(error)}"
+                )
         else:
             complaints.append(
                 f"the experiment {name!r} is not a subclass of betanll.sweeps."
@@ -198,10 +201,17 @@ def _write(parts: list[tuple[Experiment, Request]], store: Store) -> list[Path]:
                 files |= one.render(name, store, part)
             except MissingResultsError as error:
                 failures.append(str(error))
-            except Exception:
-                # Perhaps because there is nothing at all to render.
-                _check_not_all_failed(one.name, one.tasks(part, store), store)
-                raise
+            except Exception as error:
+                tasks = one.tasks(part, store)
+                _check_not_all_failed(one.name, tasks, store)
+                n_done = len(store.done() & {task.key for task in tasks})
+                if n_done == len(tasks):
+                    raise
+                # Perhaps for want of rows: what can be said is how many there are.
+                failures.append(
+                    f"{name} cannot be made of the results of {n_done} of "
+                    f"{len(tasks)} tasks: {packages.reason_of(error)}"
+                )
         paths += write_files(part.folder, files)
     if failures:
         raise MissingResultsError("; ".join(failures))
@@ -214,13 +224,5 @@ def _environment(parts: list[tuple[Experiment, Request]]) -> Iterator[None]:
     wanted: dict[str, str] = {}
     for one, part in parts:
         wanted |= one.environment(part)
-    before = {name: os.environ.get(name) for name in wanted}
-    os.environ.update(wanted)
-    try:
+    with environment(**wanted):
         yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value

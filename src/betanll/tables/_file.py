@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from betanll.columns import mark_missing
+from betanll.columns import TableError, check_present, mark_missing
 from betanll.sentences import listed
 from betanll.tables._errors import fault
 from betanll.tables._source import Source
@@ -63,6 +63,16 @@ class TableFile(ABC):
         """Return a table with its missing cells; columns of `text` stay as they are."""
         names = [name for name in self.columns if name not in text]
         return mark_missing(frame, dict.fromkeys(names, self.missing))
+
+    def check_columns(self, names: Iterable[str]) -> None:
+        """Refuse a file without some columns, before its rows are read."""
+        try:
+            check_present(self.columns, names)
+        except TableError as error:
+            hint = "; if its first line has names, use --header"
+            raise TableError(
+                f"{self.path}: {error}{'' if self.has_header else hint}"
+            ) from None
 
     @abstractmethod
     def read(

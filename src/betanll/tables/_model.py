@@ -11,18 +11,22 @@ import pandas as pd
 
 from betanll import evaluation
 from betanll.blocks import SplitRows
-from betanll.columns import Column, ColumnSummary, as_pandas
+from betanll.columns import Column, ColumnSummary, as_pandas, is_frame
 from betanll.estimators import (
     HeteroscedasticRegressor,
-    MissingObjectiveError,
+    MissingPluginError,
     ModelError,
     from_state,
+    is_of_table,
+    predict_table,
     read_model,
     to_state,
     write_model,
 )
 from betanll.evaluation import Assessment, Explanation
 from betanll.reports import FitReport, report_of
+from betanll.sentences import listed, shortened
+from betanll.tables._open import check_is_path, open_table
 from betanll.tables._options import READING
 from betanll.tables._rows import TableRows, row_names
 from betanll.tables._schema import TableSchema
@@ -74,10 +78,17 @@ class TableModel:
             raise ValueError(
                 f"the schema has {n_targets} targets, the regressor {n_outputs}"
             )
-        if self.regressor.encoder_ is None or self.regressor._y_is_vector:
+        if not is_of_table(self.regressor):
             raise ValueError(
                 "the regressor was not fitted with a data frame and a matrix of targets"
             )
+
+    def __repr__(self) -> str:
+        inputs = listed(column.name for column in self.schema.encoder.columns)
+        return shortened(
+            f"{type(self).__name__}(targets=[{listed(self.schema.targets)}], "
+            f"inputs=[{inputs}])"
+        )
 
     @classmethod
     def fit(
@@ -160,7 +171,12 @@ class TableModel:
         """Judge a regressor on held-out rows, and fit it as :meth:`fit` does."""
         schema = table.schema
         # Kinds that were found on all rows also hold for the training rows.
-        regressor.set_params(columns={c.name: c for c in schema.encoder.columns})
+        kinds = {column.name: column for column in schema.encoder.columns}
+        if regressor.columns not in (None, kinds):
+            raise ValueError(
+                "the table says how its columns are read: give kinds=..., not columns"
+            )
+        regressor.set_params(columns=kinds)
         assessment = evaluation.assess(
             regressor,
             table.inputs,
@@ -275,18 +291,22 @@ class TableModel:
             **options,
         )
 
-    def predict(self, frame: Any, *, coverage: float = 0.9) -> pd.DataFrame:
+    def predict(self, data: Any, *, coverage: float = 0.9) -> pd.DataFrame:
         """Return id columns, then mean, std, lower and upper bound of each target.
 
         A row has the same bits in any company, because the network always sees blocks
         of the same number of rows.
+
+        Parameters
+        ----------
+        data : path or DataFrame
+            A CSV or Parquet file, or a table of pandas, polars or pyarrow. Read a file
+            whose delimiter or header is not detected with :func:`open_table`.
+        coverage : float in (0, 1), default=0.9
+            Probability with which a new observation lies between the bounds.
         """
-        assert self.regressor.encoder_ is not None
-        frame = as_pandas(frame)
-        X = self.regressor.encoder_.encode(frame)
-        predictive = self.regressor._distribution(X, in_blocks=True)
-        mean, std = predictive.mean, predictive.std
-        interval = self.regressor._interval(predictive, coverage)
+        frame = self._frame(data)
+        mean, std, interval = predict_table(self.regressor, frame, coverage)
         columns: dict[str, Any] = {}
         for i, target in enumerate(self.schema.targets):
             columns[f"{target}_mean"] = mean[:, i]
@@ -295,6 +315,15 @@ class TableModel:
             columns[f"{target}_upper"] = interval[:, 1, i]
         ids = self.schema.id_frame(frame)
         return pd.concat([ids, pd.DataFrame(columns, index=frame.index)], axis=1)
+
+    def _frame(self, data: Any) -> pd.DataFrame:
+        """Return rows to predict as a table of pandas."""
+        if is_frame(data):
+            return as_pandas(data)
+        check_is_path(data)
+        file = open_table(data, na_values=self.schema.encoder.missing)
+        file.check_columns(self.schema.needed)
+        return file.read(text=self.schema.text_columns)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a model folder, which ``HeteroscedasticRegressor.load`` reads too."""
@@ -320,7 +349,7 @@ class TableModel:
                 raise ModelError("its columns are not described")
             schema = TableSchema.from_dict(configuration[_KEY], regressor.encoder_)
             return cls(schema, regressor)
-        except MissingObjectiveError as error:
-            raise MissingObjectiveError(f"{os.fspath(path)}: {error}") from None
+        except MissingPluginError as error:
+            raise MissingPluginError(f"{os.fspath(path)}: {error}") from None
         except ValueError as error:
             raise ModelError(f"{os.fspath(path)} is damaged: {error}") from None

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+from betanll.columns import TableError
 from betanll.tables._csv import open_csv
 from betanll.tables._excel import open_excel
 from betanll.tables._file import TableFile
@@ -85,3 +87,12 @@ def open_table(
         return open_json(source, options)
     is_tsv = source.table_name.endswith(".tsv")
     return open_csv(source, options, "\t" if is_tsv else None)
+
+
+def check_is_path(data: Any) -> None:
+    """Refuse what is neither a table in memory nor the path of a file."""
+    if not isinstance(data, str | os.PathLike):
+        raise TableError(
+            "data must be the path of a file, or a table of pandas, polars or pyarrow, "
+            f"got {type(data).__name__}"
+        )

@@ -60,7 +60,7 @@ class TableRows(NamedTuple):
     @classmethod
     def of_frame(cls, schema: TableSchema, frame: pd.DataFrame) -> TableRows:
         """Return the rows of a table of pandas."""
-        check_present(frame, [column.name for column in schema.encoder.used])
+        check_present(frame.columns, [column.name for column in schema.encoder.used])
         # Columns that the model ignores may be absent.
         names = [column.name for column in schema.encoder.columns]
         present = [name for name in schema.targets if name in frame.columns]

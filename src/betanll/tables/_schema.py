@@ -123,6 +123,11 @@ class TableSchema:
         """Columns whose cells must be kept as a text file spells them."""
         return (*self.ids, *self.encoder.text_columns)
 
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """Columns that predictions need: inputs that are used, and ids."""
+        return (*(column.name for column in self.encoder.used), *self.ids)
+
     def target_values(self, frame: pd.DataFrame, *, first_row: int = 0) -> Array:
         """Return the targets, with NaN where they are missing.
 
@@ -130,7 +135,7 @@ class TableSchema:
         -------
         array of shape (n_rows, n_targets)
         """
-        check_present(frame, self.targets)
+        check_present(frame.columns, self.targets)
         markers = dict.fromkeys(self.targets, self.encoder.missing)
         frame = mark_missing(frame, markers)
         notation = {one.column: one for one in self.notations}
@@ -142,7 +147,7 @@ class TableSchema:
 
     def id_frame(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return the id columns, unchanged."""
-        check_present(frame, self.ids)
+        check_present(frame.columns, self.ids)
         return frame[list(self.ids)]
 
     def to_dict(self) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -26,9 +27,9 @@ from betanll.columns import (
     summarise,
     times_of,
 )
-from betanll.sentences import listed, option
+from betanll.sentences import listed, option, shown
 from betanll.tables._file import INDEX_NAME
-from betanll.tables._open import open_table
+from betanll.tables._open import check_is_path, open_table
 from betanll.tables._options import READING
 from betanll.tables._schema import TableSchema
 from betanll.typing import Array
@@ -145,6 +146,7 @@ class TrainingTable:
             markers = {c: missing for c in frame.columns if c not in ids}
             frame = mark_missing(frame, markers)
         else:
+            check_is_path(data)
             file = open_table(data, na_values=missing, **reading)
             name, nameless = os.fspath(file.path), file.nameless
             notes += file.notes
@@ -214,6 +216,8 @@ class TrainingTable:
         random_state : int, default=0
             Draws rows or groups.
         """
+        if test_fraction is not None:
+            check_fraction(test_fraction)
         n = len(self.frame)
         is_timed = self.blocks is not None and self.blocks.is_ordered
         if test_fraction is None and n_folds is None and not is_timed and n < FEW_ROWS:
@@ -270,6 +274,16 @@ def _on_order(schema: TableSchema, frame: pd.DataFrame) -> list[str]:
         f"it by {option('--time', column)}."
         for column in sorting_dates(schema.encoder.columns, frame)[:1]
     ]
+
+
+def check_fraction(test_fraction: Any) -> None:
+    """Refuse what is not a share of the rows, numbers of another kind included."""
+    is_number = isinstance(test_fraction, Real) and not isinstance(test_fraction, bool)
+    if not is_number or not 0 < test_fraction < 1:
+        raise ValueError(
+            "test_fraction must be a number between 0 and 1, got "
+            f"{shown(test_fraction)}"
+        )
 
 
 def _check_targets(name: str, schema: TableSchema, y: Array) -> None:

@@ -7,7 +7,7 @@ from betanll.training._fit import fit, fit_fleet
 from betanll.training._optimizers import Optimizer, optimizer
 from betanll.training._predict import predict_parameters
 from betanll.training._result import DivergedError, FitResult
-from betanll.training._run import Run, RunState, prepare
+from betanll.training._run import Run, RunState, check_network, prepare
 from betanll.training._task import Budget, FitTask
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "RunState",
     "adamw",
     "averaged_params",
+    "check_network",
     "cosine_adamw",
     "fit",
     "fit_fleet",

@@ -35,8 +35,6 @@ Progress = Callable[[int, int], None]
 #: Called with the result of a fit so far.
 Callback = Callable[[FitResult], None]
 
-_SELECTIONS = ("nll", "student-t")
-
 # Seconds between two returns to Python, for progress and Ctrl-C.
 _TICK = 0.3
 
@@ -53,7 +51,7 @@ def fit(
     max_epochs: int = 100,
     patience: int | None = None,
     validate_every: int = 1,
-    selection: str = "nll",
+    robust_selection: bool = False,
     schedule_epochs: int | None = None,
     snapshots: Sequence[int] = (),
     seed: int = 0,
@@ -68,15 +66,12 @@ def fit(
 
     Parameters
     ----------
-    net, objective, optimizer, snapshots, seed
+    net, objective, optimizer, robust_selection, snapshots, seed
         As in :class:`FitTask`.
     x, y, sample_weight, validation
         As for :meth:`Data.of`. A :class:`Data` as `x` stands for all of them.
     batch_size, max_epochs, patience, validate_every, schedule_epochs
         As in :class:`Budget`.
-    selection : {"nll", "student-t"}, default="nll"
-        What chooses the best epoch; ``"student-t"`` is the robust selection of
-        :class:`FitTask`.
     progress : bool or callable, default=False
         As for :func:`fit_fleet`.
     callback : callable, optional
@@ -97,11 +92,6 @@ def fit(
     """
     if callback_every < 1:
         raise ValueError(f"callback_every must be at least 1, got {callback_every}")
-    if selection not in _SELECTIONS:
-        raise ValueError(
-            f"selection must be one of {', '.join(map(repr, _SELECTIONS))}, got "
-            f"{selection!r}"
-        )
     if not isinstance(x, Data):
         x = Data.of(x, y, sample_weight, validation=validation)
     elif not (y is None and sample_weight is None is validation):
@@ -112,7 +102,7 @@ def fit(
         x,
         make_optimizer() if optimizer is None else optimizer,
         Budget(batch_size, max_epochs, patience, validate_every, schedule_epochs),
-        robust_selection=selection == "student-t",
+        robust_selection=robust_selection,
         snapshots=snapshots,
         seed=seed,
     )

@@ -160,7 +160,7 @@ def prepare(task: FitTask) -> Run:
         )
     network: Any = task.network
     data = task.data
-    _check_description(network)
+    check_network(network)
     if not isinstance(data, Data):
         raise ValueError(
             f"data must be Data, such as Data.of(x, y), got {type(data).__name__}"
@@ -175,8 +175,12 @@ def prepare(task: FitTask) -> Run:
     _check_integer("seed", task.seed, 0, 2**32 - 1)
     budget = _checked_budget(task.budget, data)
     n_targets = data.n_targets or data.n_inputs
-    _check_network(
-        network, objective.head_sizes(n_targets), objective.n_detached * n_targets
+    arranges_outputs = type(objective).split_outputs is not Objective.split_outputs
+    _check_outputs(
+        network,
+        objective.head_sizes(n_targets),
+        objective.n_detached * n_targets,
+        arranges_outputs,
     )
     n_batches = data.n_train // budget.batch_size
     snapshots = _checked_snapshots(task.snapshots)
@@ -262,7 +266,16 @@ def _check_integer(name: str, value: Any, low: int, high: int) -> None:
         raise ValueError(f"{name} must be at most {high}, got {value}")
 
 
-def _check_description(net: Any) -> None:
+def check_network(net: Any) -> None:
+    """Refuse what is not the description of a network, in one sentence.
+
+    Examples
+    --------
+    >>> from betanll.training import check_network
+    >>> check_network("mlp")
+    Traceback (most recent call last):
+    ValueError: the network str must have n_inputs
+    """
     name = type(net).__name__
     for attribute in ("n_inputs", "init", "apply"):
         if not hasattr(net, attribute):
@@ -277,17 +290,30 @@ def _check_description(net: Any) -> None:
 
 
 @lru_cache(maxsize=1024)
-def _check_network(net: Any, head_sizes: tuple[int, ...], n_detached: int) -> None:
-    """Refuse a network whose outputs have another shape than the objective needs."""
+def _check_outputs(
+    net: Any, head_sizes: tuple[int, ...], n_detached: int, arranges_outputs: bool
+) -> None:
+    """Refuse a network whose outputs are not what the objective needs.
+
+    `arranges_outputs` says that outputs of any kind, as of an autoencoder, are for the
+    objective to arrange.
+    """
     n_outputs = sum(head_sizes)
     # Another number than that of the outputs, to find transposed ones.
     n = n_outputs + 1
     inputs = jax.ShapeDtypeStruct((net.n_inputs, n), jnp.float32)
     params = jax.eval_shape(partial(net.init, head_sizes), key=jax.random.key(0))
     found = jax.eval_shape(partial(net.apply, n_detached=n_detached), params, inputs)
-    # Outputs of other kinds, as of an autoencoder, are for their objective to arrange.
-    if isinstance(found, jax.ShapeDtypeStruct) and found.shape != (n_outputs, n):
+    name = type(net).__name__
+    if not isinstance(found, jax.ShapeDtypeStruct):
+        if arranges_outputs:
+            return
         raise ValueError(
-            f"the network {type(net).__name__} must return outputs of shape "
+            f"the network {name} must return one array of shape ({n_outputs}, n) for n "
+            f"samples, got {type(found).__name__}"
+        )
+    if found.shape != (n_outputs, n):
+        raise ValueError(
+            f"the network {name} must return outputs of shape "
             f"({n_outputs}, n) for n samples, got {found.shape} for n = {n}"
         )

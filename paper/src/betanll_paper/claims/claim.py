@@ -167,11 +167,6 @@ def decimals(values: Sequence[float], places: int) -> str:
     return ", ".join(f"{value:.{places}f}" for value in values).replace("-", "−")
 
 
-def counted(n: int, name: str) -> str:
-    """Return a number and what it counts, such as ``"1 seed"``."""
-    return f"{n:,} {name}{'' if n == 1 else 's'}"
-
-
 def between(values: Sequence[float], digits: int = 3) -> str:
     """Return the smallest and the largest number."""
     low, high = number(min(values), digits), number(max(values), digits)

@@ -13,13 +13,13 @@ from betanll_paper.claims.claim import (
     Table,
     Verdict,
     confirmed_if,
-    counted,
     listed,
     number,
     paper_mean,
     scores,
 )
 from betanll_paper.dynamics.protocol import PRESETS
+from betanll_paper.presets import counted
 from betanll_paper.published.dynamics import DATASETS, FETCH, N_SEEDS, NAMES
 
 SLIDE = DATASETS[0]

@@ -9,7 +9,6 @@ from betanll_paper.claims.claim import (
     Evidence,
     Table,
     confirmed_if,
-    counted,
     decimals,
     listed,
     number,
@@ -17,6 +16,7 @@ from betanll_paper.claims.claim import (
     paper_scores,
     scores,
 )
+from betanll_paper.presets import counted
 from betanll_paper.published.autoencoders import DATASETS, NAMES
 
 _BETAS = (0.0, 0.25, 0.5, 0.75, 1.0)

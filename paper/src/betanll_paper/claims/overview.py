@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
+from betanll.sentences import markdown_table
 from betanll_paper.claims import dynamics, dynamics_figures, images, sine, text, uci
 from betanll_paper.claims.claim import VERDICTS, Claim, Evidence, Verdict
 
@@ -16,6 +18,7 @@ _SECTIONS = {
     "Autoencoders and depth": images.claims,
     "Sentences and formulas": text.claims,
 }
+_HEAD = ("Paper", "Scale", "Ours", "Paper's", "Verdict")
 _INTRODUCTION = """\
 # The paper's claims, one by one
 
@@ -60,9 +63,8 @@ def render_overview(results: Path) -> str:
         )
     ]
     for title, claims in sections.items():
-        lines = [_line(claim) for claim in claims]
-        head = ["| Paper | Scale | Ours | Paper's | Verdict |", "|---|---|---|---|---|"]
-        parts.append("\n".join([f"## {title}\n", *head, *lines, ""]))
+        table = markdown_table(_HEAD, map(_cells, claims))
+        parts.append(f"## {title}\n\n{table}\n")
     return "\n".join(parts)
 
 
@@ -72,12 +74,11 @@ def _plural(verdict: Verdict, counts: Counter[Verdict]) -> str:
     return f"{'is' if counts[verdict] == 1 else 'are'} {verdict}"
 
 
-def _line(claim: Claim) -> str:
-    cells = (
+def _cells(claim: Claim) -> Sequence[str]:
+    return (
         f"**{claim.artefact}.** {claim.text}",
         claim.scale,
         claim.ours,
         claim.paper,
         f"**{claim.verdict}**: {claim.why}",
     )
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"

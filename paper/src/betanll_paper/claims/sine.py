@@ -12,10 +12,10 @@ from betanll_paper.claims.claim import (
     Table,
     between,
     confirmed_if,
-    counted,
     listed,
     number,
 )
+from betanll_paper.presets import counted
 from betanll_paper.sine.grid import ARCHITECTURES, LEARNING_RATES
 from betanll_paper.sine.grid import PRESETS as GRID_PRESETS
 from betanll_paper.sine.training import PRESETS

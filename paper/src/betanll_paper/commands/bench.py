@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from betanll.cli.options import MAX_COUNT
+from betanll.cli.output import example
 
 if TYPE_CHECKING:
     from betanll_paper.speed import Measurement, ObjectiveCost
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 _NETWORKS = ("uci", "sine", "object-slide", "fpp", "vae")
 
 
-@click.command()
+@click.command(epilog=example("betanll bench --network uci"))
 @click.option(
     "--network",
     "networks",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from betanll.cli.options import MAX_COUNT
-from betanll.cli.output import check_file, check_new_folder, naming
+from betanll.cli.output import check_file, check_new_folder, example, naming
 
 if TYPE_CHECKING:
     from betanll.datasets import Samples
@@ -28,12 +28,12 @@ _FETCH = "fetch-pick-and-place"
 _GENERATED = (*_CURVES, "object-slide", _FETCH)
 
 
-@click.group("data")
+@click.group("data", epilog=example("betanll data download uci"))
 def command() -> None:
     """List, download and generate the data sets of the paper."""
 
 
-@command.command("list")
+@command.command("list", epilog=example("betanll data list"))
 @_data_dir
 def list_(data_dir: Path | None) -> None:
     """Show the data sets, their sizes, and whether they are here."""
@@ -67,7 +67,7 @@ def _here(paths: Iterable[Path]) -> str:
     return "yes" if all(present) else "half" if any(present) else "no"
 
 
-@command.command()
+@command.command(epilog=example("betanll data download mnist"))
 @click.argument("names", nargs=-1, metavar="[NAME...]")
 @_data_dir
 @click.option(
@@ -121,7 +121,7 @@ def download(
     click.echo(f"Folder: {folder}")
 
 
-@command.command()
+@command.command(epilog=example("betanll data generate sine --out sine.csv"))
 @click.argument("name", type=click.Choice(_GENERATED))
 @click.option(
     "--out",

@@ -15,6 +15,7 @@ from betanll.cli.options import (
     note_unusual_beta,
     objective_and_beta,
 )
+from betanll.cli.output import example
 from betanll_paper.published.methods import Method
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def _loss(text: str) -> Method:
     return Method(f"beta-nll:{DEFAULT_BETA}" if text == "beta-nll" else text)
 
 
-@click.group()
+@click.group(epilog=example("betanll depth train --help"))
 def command() -> None:
     """Depth of every pixel of an image, with its uncertainty.
 
@@ -42,7 +43,7 @@ def command() -> None:
     """
 
 
-@command.command()
+@command.command(epilog=example("betanll depth train --loss beta-nll:0.5 --out depth"))
 @click.option(
     "--nyu-dir",
     type=click.Path(path_type=Path),

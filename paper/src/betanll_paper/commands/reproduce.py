@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,12 +19,13 @@ from betanll.cli.options import (
     import_plugins,
     objective_and_beta,
 )
+from betanll.cli.output import example
+from betanll.cli.sweeping import opened_store, run_and_tell, sweep_options
 from betanll.sweeps import (
     Experiment,
     Request,
     RequestError,
     Store,
-    SweepReport,
     Task,
     check_experiments,
     installed_experiments,
@@ -115,14 +116,17 @@ def _imported(
 
 class _Reproduce(click.Command):
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List what other packages add."""
+        """List what other packages add, then the example."""
         others = _experiments()[len(EXPERIMENTS) :]
         if others:
             with formatter.section("Artefacts of other packages"):
                 formatter.write_dl([p for one in others for p in one.artefacts.items()])
+        super().format_epilog(ctx, formatter)
 
 
-@click.command(cls=_Reproduce)
+@click.command(
+    cls=_Reproduce, epilog=example("betanll reproduce fig1 fig2 --preset smoke")
+)
 @click.argument(
     "artefacts",
     nargs=-1,
@@ -180,18 +184,6 @@ class _Reproduce(click.Command):
 )
 @click.option("--scheduler", metavar="ADDRESS", help="Run on a Dask cluster instead.")
 @click.option(
-    "--import",
-    "imported",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Results exported elsewhere, to go on from.",
-)
-@click.option(
-    "--export",
-    "exported",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="CSV file for all results, to go on elsewhere.",
-)
-@click.option(
     "--plugin",
     "plugins",
     multiple=True,
@@ -201,12 +193,7 @@ class _Reproduce(click.Command):
     help="Python module to import first, here and in each worker: one that registers "
     "an objective, or defines an experiment. May be repeated.",
 )
-@click.option("--retry-failed", is_flag=True, help="Give failed tasks new attempts.")
-@click.option(
-    "--stored-only",
-    is_flag=True,
-    help="Train nothing: write what the stored results give.",
-)
+@sweep_options
 def command(
     artefacts: tuple[str, ...],
     preset: str | None,
@@ -228,7 +215,7 @@ def command(
     UCI sets: table1, tableS1, tableS2. Sine: fig1, fig2, fig3, fig4, fig5, fig7, fig8,
     figS1, figS2, figS3. Dynamics models: table2, tableS7, fig6, fig9, figS4.
     Autoencoders: tableS3, table3-vae, figS5. Depth: tableS4, table3-depth, figS6.
-    Results are stored one by one. The same command goes on where it stopped.
+    Results are stored one by one. To resume, run the same command again.
     """
     settings = {"data-dir": data_dir, "nyu-dir": nyu_dir}
     request = Request(
@@ -245,26 +232,23 @@ def command(
         )
     except RequestError as error:
         raise click.UsageError(str(error)) from None
-    with Store(out / "sweep.db") as store:
-        if imported is not None:
-            click.echo(f"{store.import_csv(imported)} new results from {imported}")
-        if retry_failed:
-            store.forget_failures()
-        try:
-            report = run_experiments(
-                _experiments(),
-                request,
-                store=store,
-                n_workers=workers,
-                scheduler=scheduler,
-                plugins=plugins,
-                progress=True,
-                stored_only=stored_only,
-                sweep=_Sweep(),
-            )
-        finally:
-            if exported is not None:
-                store.export_csv(exported)
+    with opened_store(
+        out / "sweep.db",
+        imported=imported,
+        exported=exported,
+        retry_failed=retry_failed,
+    ) as store:
+        report = run_experiments(
+            _experiments(),
+            request,
+            store=store,
+            n_workers=workers,
+            scheduler=scheduler,
+            plugins=plugins,
+            progress=True,
+            stored_only=stored_only,
+            sweep=_Sweep(),
+        )
     if report.n_done < report.n_tasks:
         click.echo(f"{report.n_done} of {report.n_tasks} tasks have results.")
     for path in report.paths:
@@ -272,41 +256,12 @@ def command(
 
 
 class _Sweep:
-    """Runs tasks, and says what came of them."""
+    """Runs tasks in rounds, and says what came of them."""
 
     def __init__(self) -> None:
         self._rounds = itertools.count()
 
     def __call__(self, tasks: list[Task], store: Store, **options: Any) -> None:
-        from betanll.sweeps import run_sweep
-
         if next(self._rounds):
             click.echo("Further trainings, chosen by these:")
-        try:
-            report = run_sweep(tasks, store, **options)
-        except KeyboardInterrupt:
-            n_done = sum(map(store.is_done, tasks))
-            click.echo(
-                f"\nStopped with {n_done} of {len(tasks)} results stored in "
-                f"{store.path}; the same command goes on from there.",
-                err=True,
-            )
-            raise
-        _tell(report, tasks, store)
-
-
-def _tell(report: SweepReport, tasks: Iterable[Task], store: Store) -> None:
-    """Say how much was done, and why tasks were given up."""
-    if report.n_given_up:
-        missing = {task.key for task in tasks if not store.is_done(task)}
-        task, text = [(t, e) for t, e in store.failures() if t.key in missing][-1]
-        reason = text.strip().rpartition("\n")[2]
-        click.echo(
-            f"{report.n_given_up} tasks were given up after three attempts, the "
-            f"last one with: {reason} ({dict(task.settings)})",
-            err=True,
-        )
-    click.echo(
-        f"{report.n_done} tasks in {report.seconds:.0f} s; "
-        f"{report.n_before} had results before."
-    )
+        run_and_tell(tasks, store, **options)

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from betanll.sweeps import Request, Results, Task
+from betanll_paper.depth.extras import require_extras
 from betanll_paper.experiment import PaperExperiment, Rows, methods_among, methods_or
 from betanll_paper.published.depth import ROWS, SELECTED, SHOWN
 from betanll_paper.published.methods import Method
@@ -101,17 +102,7 @@ _MODULES = (
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    importlib.import_module("betanll.torch")  # says what to install
-    try:
-        importlib.import_module("PIL")
-        importlib.import_module("transformers")
-    except ModuleNotFoundError as error:
-        if error.name not in ("PIL", "transformers"):
-            raise
-        raise ImportError(
-            "betanll_paper.depth needs transformers and pillow: "
-            'pip install "betanll-paper[depth]"'
-        ) from None
+    require_extras()
     modules = (importlib.import_module(f"{__name__}.{module}") for module in _MODULES)
     return next(vars(module)[name] for module in modules if name in vars(module))
 
@@ -135,7 +126,7 @@ class DepthModels(PaperExperiment):
         return ("nll", *dict.fromkeys(method.name for method in ROWS))
 
     def check(self, request: Request) -> None:
-        import betanll.torch  # noqa: F401, says what to install
+        require_extras()
         from betanll_paper.depth.evaluation import scored_pixels
         from betanll_paper.depth.protocol import (
             NYUV2,

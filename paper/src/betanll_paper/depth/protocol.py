@@ -24,7 +24,8 @@ from betanll_paper.published.methods import Method
 from betanll_paper.rows import plain
 
 if TYPE_CHECKING:
-    from betanll_paper.depth import DepthData, DepthNet, Pairs
+    from betanll_paper.depth.network import DepthNet
+    from betanll_paper.depth.pairs import DepthData, Pairs
 
 SYNTHETIC, NYUV2 = "synthetic", "nyuv2"
 #: Where NYU Depth V2 is, and where trainings keep their checkpoints: environment
@@ -124,14 +125,11 @@ def train(
     """Train and test once; a row of the kind result, and one of the kind pictures."""
     import torch
 
-    from betanll_paper.depth import (
-        Augmentation,
-        DepthLoss,
-        TrainingSettings,
-        evaluate,
-        mean_scores,
-        train_depth,
-    )
+    from betanll_paper.depth.augmentation import Augmentation
+    from betanll_paper.depth.evaluation import evaluate, mean_scores
+    from betanll_paper.depth.losses import DepthLoss
+    from betanll_paper.depth.settings import TrainingSettings
+    from betanll_paper.depth.training import train_depth
 
     started = time.perf_counter()
     is_real = settings["data"] == NYUV2
@@ -181,7 +179,8 @@ def train(
 
 def load_data(settings: Mapping[str, Any]) -> DepthData:
     """Return pairs to train, to select and to test on, by the settings of a task."""
-    from betanll_paper.depth import DepthData, Selection, load_nyu
+    from betanll_paper.depth.nyu import load_nyu
+    from betanll_paper.depth.pairs import DepthData, Selection
 
     n_scenes, n_test = settings["n_scenes"], settings["n_test"]
     if settings["data"] == SYNTHETIC:
@@ -202,7 +201,7 @@ def load_data(settings: Mapping[str, Any]) -> DepthData:
 @lru_cache(maxsize=1)
 def _rooms(n_scenes: int, n_test: int, size: tuple[int, int]) -> DepthData:
     """Return rooms, made once for all trainings of this process."""
-    from betanll_paper.depth import make_rooms
+    from betanll_paper.depth.rooms.scenes import make_rooms
 
     return make_rooms(n_scenes, n_test, size=size)
 
@@ -216,7 +215,7 @@ def make_network(encoder: str, *, has_variance: bool) -> DepthNet:
         ``"small"``, or folder or name on the hub of an EfficientNet with its weights.
     has_variance : bool
     """
-    from betanll_paper.depth import DepthNet
+    from betanll_paper.depth.network import DepthNet
 
     if encoder == "small":
         return DepthNet(has_variance=has_variance)
@@ -246,7 +245,8 @@ def _run_folder(key: str) -> Iterator[Path]:
 
 def _pictures(network: DepthNet, test: Pairs) -> dict[str, Any]:
     """Return what figure S6 shows of a training, as text."""
-    from betanll_paper.depth import predict, to_tensors
+    from betanll_paper.depth.augmentation import to_tensors
+    from betanll_paper.depth.evaluation import predict
 
     shown = np.unique(np.linspace(0, len(test) - 1, N_PICTURES).round().astype(int))
     columns: dict[str, list[str]] = {"image": [], "depth": [], "mean": [], "std": []}

@@ -40,13 +40,7 @@ def paper_cells(metric: Metric) -> dict[tuple[str, Method], PaperCell]:
     2220.0
     """
     return {
-        (row["dataset"], Method.of_row(row)): PaperCell(
-            mean=float(row["mean"]),
-            std=float(row["std"]),
-            n_splits=N_SEEDS,
-            mark="",
-            digits=len(row["mean"].partition(".")[2]),
-        )
+        (row["dataset"], Method.of_row(row)): PaperCell.of_row(row, N_SEEDS)
         for row in paper_rows("tableS3.csv")
         if row["metric"] == metric
     }

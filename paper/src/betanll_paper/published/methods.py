@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from betanll.objectives import split_spec
+
 if TYPE_CHECKING:
     from betanll.objectives import Objective
 
@@ -64,7 +66,7 @@ class Method:
     spec: str
 
     def __post_init__(self) -> None:
-        name, _, beta = self.spec.partition(":")
+        name, beta = split_spec(self.spec)
         if name == "nll":
             name, beta = "beta-nll", beta or "0"
         text = str(float(beta)).removesuffix(".0") if beta else None
@@ -77,11 +79,11 @@ class Method:
 
     @property
     def name(self) -> str:
-        return self.spec.partition(":")[0]
+        return split_spec(self.spec)[0]
 
     @property
     def beta(self) -> float | None:
-        beta = self.spec.partition(":")[2]
+        beta = split_spec(self.spec)[1]
         return float(beta) if beta else None
 
     @property
@@ -148,6 +150,14 @@ class PaperCell(NamedTuple):
     n_splits: int
     mark: Mark
     digits: int
+
+    @classmethod
+    def of_row(
+        cls, row: Mapping[str, str], n_splits: int, mark: Mark = ""
+    ) -> PaperCell:
+        """Read the columns mean and std of a file of the paper's numbers."""
+        digits = len(row["mean"].partition(".")[2])
+        return cls(float(row["mean"]), float(row["std"]), n_splits, mark, digits)
 
     @property
     def half_unit(self) -> float:

@@ -47,12 +47,8 @@ def paper_cells(metric: Metric) -> dict[tuple[str, Method], PaperCell]:
         mark: Mark = "best" if row["best"] == "1" else ""
         if row["dagger"] == "1":
             mark = "tied"
-        cells[row["dataset"], Method.of_row(row)] = PaperCell(
-            mean=float(row["mean"]),
-            std=float(row["std"]),
-            n_splits=n_paper_splits(row["dataset"]),
-            mark=mark,
-            digits=len(row["mean"].partition(".")[2]),
+        cells[row["dataset"], Method.of_row(row)] = PaperCell.of_row(
+            row, n_paper_splits(row["dataset"]), mark
         )
     return cells
 
