@@ -39,8 +39,8 @@ def test_commands_are_grouped(run):
     wanted = ["Options:", "Your data:", "Learn:", "Tools:"]
     assert [title for title in titles if title in wanted] == wanted
     first = lines.index("Your data:") + 1
-    names = [line.split()[0] for line in lines[first : first + 4]]
-    assert names == ["fit", "predict", "compare", "diagnose"]
+    names = [line.split()[0] for line in lines[first : first + 5]]
+    assert names == ["fit", "predict", "explain", "compare", "diagnose"]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,14 @@ from betanll.estimators._predictions import VarianceParts
 from betanll.estimators._presets import PRESETS
 from betanll.estimators._regressor import HeteroscedasticRegressor
 from betanll.estimators._state import from_state, to_state
-from betanll.estimators._table import TablePredictions, is_of_table, predict_table
+from betanll.estimators._table import (
+    TablePredictions,
+    checked_targets,
+    distribution_of,
+    interval_of,
+    is_of_table,
+    predict_table,
+)
 
 __all__ = [
     "MODEL_FOLDER",
@@ -26,8 +33,11 @@ __all__ = [
     "TablePredictions",
     "VarianceParts",
     "check_replaceable",
+    "checked_targets",
+    "distribution_of",
     "fit_many",
     "from_state",
+    "interval_of",
     "is_of_table",
     "predict_table",
     "quiet_about_missing_cells",

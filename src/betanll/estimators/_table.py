@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from betanll.typing import Array
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pandas as pd
 
+    from betanll.distributions import Distribution
     from betanll.estimators._regressor import HeteroscedasticRegressor
 
 
@@ -43,3 +46,22 @@ def predict_table(
     predictive = regressor._distribution(X, in_blocks=True)
     interval = regressor._interval(predictive, coverage)
     return TablePredictions(predictive.mean, predictive.std, interval)
+
+
+def distribution_of(
+    regressor: HeteroscedasticRegressor, matrix: npt.NDArray[np.floating]
+) -> Distribution:
+    """Return the predictions of encoded rows, of shape (n, n_outputs)."""
+    return regressor._distribution(matrix)
+
+
+def interval_of(
+    regressor: HeteroscedasticRegressor, predictive: Distribution, coverage: float
+) -> Array:
+    """Return the intervals that belong to predictions, of shape (n, 2, n_outputs)."""
+    return regressor._interval(predictive, coverage)
+
+
+def checked_targets(regressor: HeteroscedasticRegressor, y: Any, n: int) -> Array:
+    """Return targets of `n` rows as a matrix, or raise if they do not fit."""
+    return regressor._checked_targets(y, n)

@@ -20,7 +20,12 @@ from betanll.columns import (
     take_rows,
 )
 from betanll.distributions import Distribution
-from betanll.estimators import HeteroscedasticRegressor, VarianceParts
+from betanll.estimators import (
+    HeteroscedasticRegressor,
+    VarianceParts,
+    distribution_of,
+    interval_of,
+)
 from betanll.typing import Rows
 
 #: Coverage of the intervals of an explanation.
@@ -96,11 +101,11 @@ class InputRows:
 
     def predict(self, matrix: NDArray[np.floating] | None = None) -> Distribution:
         """Return the predictive distributions of these or of varied rows, (n, d)."""
-        return self.model._distribution(self.matrix if matrix is None else matrix)
+        return distribution_of(self.model, self.matrix if matrix is None else matrix)
 
     def interval(self, predictive: Distribution) -> NDArray[np.float64]:
         """Return the intervals of distributions, of shape (n, 2, d)."""
-        return self.model._interval(predictive, COVERAGE)
+        return interval_of(self.model, predictive, COVERAGE)
 
     def parts(self) -> VarianceParts:
         """Return noise and disagreement, as variances of shape (n, d)."""

@@ -9,7 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from betanll.estimators import HeteroscedasticRegressor, quiet_about_missing_cells
+from betanll.estimators import (
+    HeteroscedasticRegressor,
+    checked_targets,
+    quiet_about_missing_cells,
+)
 from betanll.evaluation._drivers import drivers_of, max_references
 from betanll.evaluation._facts import RowFacts, Usual
 from betanll.evaluation._inputs import InputRows, as_table, rows_of, sample_of
@@ -55,7 +59,7 @@ class Subject:
         """Check what the user has given and fill in names."""
         table = as_table(X)
         n, d = len(table), model.n_outputs_
-        target = np.full((n, d), np.nan) if y is None else model._checked_targets(y, n)
+        target = np.full((n, d), np.nan) if y is None else checked_targets(model, y, n)
         if row_names is None:
             labels = table.index if isinstance(table, pd.DataFrame) else range(n)
             row_names = [str(label) for label in labels]

@@ -12,7 +12,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from betanll.diagnostics import log_residual_histogram
 from betanll.evaluation import RULE, Diagnosis, TargetScores
-from betanll.reports._fit_page import how_it_was_made
+from betanll.reports._made import how_it_was_made
 from betanll.reports.page import (
     Card,
     Column,

@@ -13,6 +13,7 @@ from betanll.evaluation import (
 )
 from betanll.reports import _explanation_figures as figures
 from betanll.reports._explained_rows import row_tables
+from betanll.reports._made import how_it_was_made
 from betanll.reports.page import (
     Block,
     Cell,
@@ -70,8 +71,6 @@ def explanation_page(
     rows : sequence of RowExplanation, optional
         Single rows to explain, shown first.
     """
-    from betanll.reports._fit_page import how_it_was_made
-
     blocks: list[Block] = []
     for row in rows:
         first, *rest = str(row).splitlines()

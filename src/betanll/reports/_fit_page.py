@@ -10,6 +10,7 @@ import numpy as np
 from betanll.metrics import Scores
 from betanll.reports import _figures
 from betanll.reports._explanation import explanation_blocks
+from betanll.reports._made import how_it_was_made
 from betanll.reports._target import LEVEL, TargetResult
 from betanll.reports._words import (
     PERCENT,
@@ -21,7 +22,6 @@ from betanll.reports._words import (
 from betanll.reports.page import (
     Block,
     Cell,
-    Code,
     Column,
     Heading,
     Page,
@@ -59,15 +59,6 @@ def fit_page(report: FitReport) -> Page:
         *how_it_was_made(report.configuration, report.command),
     ]
     return Page(report.title, blocks)
-
-
-def how_it_was_made(configuration: Mapping[str, str], command: str) -> Iterator[Block]:
-    """Yield the end of a page: the settings and the command."""
-    yield Heading("How this was made")
-    if configuration:
-        yield Table([], list(configuration.items()), label="Configuration")
-    if command:
-        yield Code(command)
 
 
 def _overview(results: list[TargetResult]) -> Iterator[Block]:
