@@ -1,4 +1,4 @@
-"""Models and their rivals on held-out rows: assessment, comparison and diagnosis."""
+"""Models and baselines on held-out rows: assessment, comparison and diagnosis."""
 
 from betanll.evaluation._assess import (
     CONSTANT,
