@@ -22,8 +22,8 @@ import numpy.typing as npt
 from betanll.model_selection._plan import (
     HeldOutResiduals,
     root_mean_square,
-    weighted_mean,
     standardised_moments,
+    weighted_mean,
 )
 from betanll.model_selection._windows import Window, are_paired, shared_rows
 from betanll.preprocessing import Matrix
