@@ -133,9 +133,9 @@ class _Reproduce(click.Command):
 @click.option(
     "--preset",
     type=_OneOf(lambda: _names("presets")),
-    help="smoke: tiny trainings; laptop: fewer splits and seeds, shorter trainings but "
-    "for the UCI tables, synthetic scenes for depth; paper: everything.  [default: "
-    "laptop, with --nyu-dir paper]",
+    help="smoke: tiny runs; laptop: fewer splits and seeds, shorter runs except for "
+    "the UCI tables, synthetic scenes for depth; paper: the paper's budgets.  "
+    "[default: laptop, with --nyu-dir paper]",
 )
 @click.option(
     "--method",
@@ -183,13 +183,13 @@ class _Reproduce(click.Command):
     "--import",
     "imported",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Results exported elsewhere, to go on from.",
+    help="Exported results, to resume from.",
 )
 @click.option(
     "--export",
     "exported",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="CSV file for all results, to go on elsewhere.",
+    help="CSV file for all results, to resume elsewhere.",
 )
 @click.option(
     "--plugin",
@@ -205,7 +205,7 @@ class _Reproduce(click.Command):
 @click.option(
     "--stored-only",
     is_flag=True,
-    help="Train nothing: write what the stored results give.",
+    help="Train nothing: write the artefacts of the stored results.",
 )
 def command(
     artefacts: tuple[str, ...],
@@ -228,7 +228,7 @@ def command(
     UCI sets: table1, tableS1, tableS2. Sine: fig1, fig2, fig3, fig4, fig5, fig7, fig8,
     figS1, figS2, figS3. Dynamics models: table2, tableS7, fig6, fig9, figS4.
     Autoencoders: tableS3, table3-vae, figS5. Depth: tableS4, table3-depth, figS6.
-    Results are stored one by one. The same command goes on where it stopped.
+    Results are stored one by one. To resume, run the same command again.
     """
     settings = {"data-dir": data_dir, "nyu-dir": nyu_dir}
     request = Request(
@@ -272,7 +272,7 @@ def command(
 
 
 class _Sweep:
-    """Runs tasks, and says what came of them."""
+    """Runs tasks and reports the result."""
 
     def __init__(self) -> None:
         self._rounds = itertools.count()
@@ -281,14 +281,14 @@ class _Sweep:
         from betanll.sweeps import run_sweep
 
         if next(self._rounds):
-            click.echo("Further trainings, chosen by these:")
+            click.echo("Further runs, chosen by these results:")
         try:
             report = run_sweep(tasks, store, **options)
         except KeyboardInterrupt:
             n_done = sum(map(store.is_done, tasks))
             click.echo(
                 f"\nStopped with {n_done} of {len(tasks)} results stored in "
-                f"{store.path}; the same command goes on from there.",
+                f"{store.path}. Run the same command again to resume.",
                 err=True,
             )
             raise
@@ -296,13 +296,13 @@ class _Sweep:
 
 
 def _tell(report: SweepReport, tasks: Iterable[Task], store: Store) -> None:
-    """Say how much was done, and why tasks were given up."""
+    """Report the number of finished tasks, and why tasks failed for good."""
     if report.n_given_up:
         missing = {task.key for task in tasks if not store.is_done(task)}
         task, text = [(t, e) for t, e in store.failures() if t.key in missing][-1]
         reason = text.strip().rpartition("\n")[2]
         click.echo(
-            f"{report.n_given_up} tasks were given up after three attempts, the "
+            f"{report.n_given_up} tasks failed three times and were skipped, the "
             f"last one with: {reason} ({dict(task.settings)})",
             err=True,
         )

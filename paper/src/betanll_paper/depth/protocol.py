@@ -1,4 +1,4 @@
-"""Depth regression: which trainings there are, and one of them."""
+"""The runs of depth regression."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def settings_of(preset: Preset) -> dict[str, Any]:
 
 
 def depth_tasks(preset: Preset, methods: Iterable[Method] = ROWS) -> list[Task]:
-    """Return a training for each method.
+    """Return a run for each method.
 
     Examples
     --------
@@ -201,7 +201,7 @@ def load_data(settings: Mapping[str, Any]) -> DepthData:
 
 @lru_cache(maxsize=1)
 def _rooms(n_scenes: int, n_test: int, size: tuple[int, int]) -> DepthData:
-    """Return rooms, made once for all trainings of this process."""
+    """Return rooms, made once for all runs of this process."""
     from betanll_paper.depth import make_rooms
 
     return make_rooms(n_scenes, n_test, size=size)
@@ -235,7 +235,7 @@ def _worker() -> int:
 
 @contextmanager
 def _run_folder(key: str) -> Iterator[Path]:
-    """Yield the folder of a training, which is kept if it is known where."""
+    """Yield the folder of a run, which is temporary unless configured."""
     runs = os.environ.get(RUNS_VARIABLE)
     if runs:
         yield Path(runs) / key[:16]
@@ -245,7 +245,7 @@ def _run_folder(key: str) -> Iterator[Path]:
 
 
 def _pictures(network: DepthNet, test: Pairs) -> dict[str, Any]:
-    """Return what figure S6 shows of a training, as text."""
+    """Return the pictures of a run for figure S6, as text."""
     from betanll_paper.depth import predict, to_tensors
 
     shown = np.unique(np.linspace(0, len(test) - 1, N_PICTURES).round().astype(int))

@@ -37,7 +37,7 @@ def table_files(artefact: str, rows: Rows, preset: str, data: str) -> dict[str, 
     if not is_whole:
         results = [row for row in results if _method(row) in SELECTED]
     if not results:
-        raise NothingToDraw("no training has a result")
+        raise NothingToDraw("no run has a result")
     columns = ["data", "method", "beta", *METRICS]
     table = pd.DataFrame(results)[columns]
     page = _page(artefact, results, preset, data)
