@@ -75,7 +75,7 @@ def table_files(
 ) -> dict[str, bytes]:
     """Return the contents of the files of a table by their names.
 
-    The CSV file has a line for each training.
+    The CSV file has a line for each run.
     """
     results = [row for row in rows if row["kind"] == "result"]
     if artefact == "table3-vae":

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from betanll_paper.depth import DepthData, DepthNet, Pairs
 
 SYNTHETIC, NYUV2 = "synthetic", "nyuv2"
-#: Where NYU Depth V2 is, and where trainings keep their checkpoints: environment
-#: variables that workers inherit, for a place does not belong to a task.
+#: Folders of NYU Depth V2 and of checkpoints: environment variables that workers
+#: inherit, because locations are not part of a task.
 NYU_VARIABLE = "BETANLL_NYU"
 RUNS_VARIABLE = "BETANLL_DEPTH_RUNS"
 #: Test images in figure S6.
@@ -40,9 +40,9 @@ def _preset(epochs: int, sizes: Mapping[str, int | None], **options: Any) -> Pre
 
 
 _SMALL = {"encoder": "small", "batch_size": 4, "height": 96, "width": 128}
-#: By data. Sizes are those of the part to train on, and of the parts to validate and to
-#: test on; None stands for all images. Height and width are of the parts of images that
-#: are trained on, the learning rate is the peak of the schedule.
+#: By data. Sizes are numbers of images for training, and for validation and test; None
+#: stands for all. Height and width are of training crops; the learning rate is the peak
+#: of the schedule.
 PRESETS = {
     SYNTHETIC: {
         "smoke": _preset(
@@ -88,7 +88,7 @@ PAPER = PRESETS[NYUV2]["paper"]
 
 
 def chosen_preset(preset: str, data: str) -> Preset:
-    """Return a preset, or refuse data that it does not have."""
+    """Return a preset; raise if it does not exist for the data."""
     if preset not in PRESETS[data]:
         raise ValueError(
             "the laptop preset trains on synthetic scenes, without --nyu-dir"
@@ -155,7 +155,7 @@ def train(
                 batch_size=settings["batch_size"],
                 validate_every=settings["validate_every"],
                 learning_rate=settings["learning_rate"],
-                # Where a graphics card computes, processors can read images.
+                # With a graphics card, the processors are free to read images.
                 n_loaders=min(8, available_cores() // n_cards) if n_cards else 0,
                 seed=seed,
             ),

@@ -1,4 +1,4 @@
-"""Tables S4 and 3: depth regression, and what the paper has."""
+"""Tables S4 and 3: depth regression beside the paper's."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _NOT_A_NUMBER = float("nan")
 def table_files(artefact: str, rows: Rows, preset: str, data: str) -> dict[str, bytes]:
     """Return the contents of the files of a table by their names.
 
-    The CSV file has a line for each training.
+    The CSV file has a line for each run.
     """
     is_whole = artefact == "tableS4"
     results = sorted(of_kind(rows, "result"), key=_place)
