@@ -125,7 +125,7 @@ def test_code_of_the_doctors_page_runs(run_page, capsys):
     names = run_page("docs/how-to/diagnose.md")
     assert not names["diagnosis"].pitfall
     assert names["evidence"].pitfall
-    assert capsys.readouterr().out.startswith("No: likelihood training")
+    assert capsys.readouterr().out.startswith("No: training with NLL")
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -82,7 +82,7 @@ def quantiles(particles, levels):
 
 
 def scores(particles, truth):
-    """Return how good mean and 90 % band of the object's position are, by horizon."""
+    """Return how good mean and 90% band of the object's position are, by horizon."""
     particles, truth = particles[..., OBJECT], truth[..., OBJECT]
     is_hit = truth[:, -1] > truth[:, 0]
     low, high = quantiles(particles, [0.05, 0.95])
@@ -99,7 +99,7 @@ def scores(particles, truth):
 
 
 def one_step_coverage(model, truth, actions):
-    """Return how often 90 % intervals hold the object's change: always, and in hits."""
+    """Return how often 90% intervals hold the object's change: always, and in hits."""
     _, _, change, gain = np.diff(truth, axis=1).reshape(-1, 4).T
     interval = model.predict_interval(as_rows(truth[:, :-1], actions))[..., OBJECT]
     is_hit = gain > 0  # nothing else makes it faster
@@ -140,7 +140,7 @@ def draw(particles, truth, path):
     figure.supxlabel("step of 0.1 s", size="medium")
     figure.supylabel("position (m)", size="medium")
     handles = axes[0, 0].get_legend_handles_labels()[0]
-    title = f"line: median, bands: 50 % and 90 % of {len(particles)} particles"
+    title = f"line: median, bands: 50% and 90% of {len(particles)} particles"
     legend = {"loc": "outside upper center", "ncols": 3, "frameon": False}
     figure.legend(handles=handles, title=title, **legend)
     figure.savefig(path, dpi=120)
@@ -159,7 +159,7 @@ def main(out, seed, beta):
 
     truth, actions = (part[:500] for part in episodes(test))
     held, held_in_hits = one_step_coverage(model, truth, actions)
-    print(f"90 % intervals of one step: {held:.2f} held, {held_in_hits:.2f} in hits")
+    print(f"90% intervals of one step: {held:.2f} held, {held_in_hits:.2f} in hits")
     particles = roll_out(model, truth[:, 0], actions, seed=seed)
     print(scores(particles, truth).round(3).to_string(index=False))
     draw(particles, truth, out / "object-slide.png")

@@ -1,4 +1,4 @@
-"""Files and folders that appear whole or not at all."""
+"""Atomic writes of files and folders."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def written_atomically(path: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def folder_written_atomically(path: Path) -> Iterator[Path]:
-    """Yield a temporary folder beside `path` that becomes it on success.
+    """Yield a temporary folder beside `path` that is renamed to `path` on success.
 
-    Nothing but an empty folder may exist at `path`. Files are to be put into the
-    temporary one with :func:`write_synced`.
+    At most an empty folder may exist at `path`. Write files into the temporary folder
+    with :func:`write_synced`.
     """
     with _made(path.parent):
         temporary = path.with_name(_hidden(path.name))
@@ -109,7 +109,7 @@ def sync_folder(folder: Path) -> None:
 def check_writable(folder: Path) -> None:
     """Raise an ``OSError`` if files cannot be put into `folder`, which need not exist.
 
-    To be called before the work whose result goes there.
+    Call this before starting the work whose result goes there.
     """
     existing = folder
     while not existing.exists() and existing != existing.parent:
@@ -122,14 +122,14 @@ def check_writable(folder: Path) -> None:
 
 @contextlib.contextmanager
 def _made(folder: Path) -> Iterator[None]:
-    """Make `folder` and its parents; on failure remove those that did not exist."""
+    """Create `folder` and its parents; on failure, remove the created ones."""
     missing = [part for part in (folder, *folder.parents) if not part.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
         yield
     except BaseException:
         for part in missing:
-            with contextlib.suppress(OSError):  # somebody else put something there
+            with contextlib.suppress(OSError):  # another process put a file there
                 part.rmdir()
         raise
 

@@ -1,9 +1,9 @@
-"""Networks: the protocol, the names under which they are saved, and the perceptron.
+"""Networks: the protocol, their registry, and the perceptron.
 
 A network is a frozen description with `init` and `apply`; its parameters are a pytree.
-Arrays here have features first and samples last, ``(n_features, n_samples)``: on a CPU
-the small matrix products and above all the elementwise loss run along contiguous
-samples, which takes a third off the time of an update of the UCI network.
+Arrays have features first and samples last, ``(n_features, n_samples)``. On a CPU,
+matrix products and the elementwise loss then run along contiguous samples, which saves
+a third of the time of an update of the UCI network.
 """
 
 from __future__ import annotations
@@ -211,9 +211,9 @@ class MLP:
     initialiser : {"xavier", "lecun"}, default="xavier"
         Uniform initialisation of the weights. Biases start at zero.
     n_bins : int, default=0
-        Above 0, inputs are positions between 0 and `n_bins`, and the first layer sees
-        beside each of them a ramp for every bin: -1 below it, 1 above, linear inside.
-        A function with a kink at every whole number is then linear in what it sees.
+        Above 0, inputs are positions between 0 and `n_bins`. The first layer also reads
+        a ramp for every bin: -1 below the bin, 1 above, linear inside. Functions with
+        kinks at whole numbers are then linear in its inputs.
 
     Examples
     --------
@@ -260,14 +260,14 @@ class MLP:
 
     @property
     def n_encoded(self) -> int:
-        """Number of values that the first layer sees of a sample."""
+        """Number of inputs of the first layer for each sample."""
         return self.n_inputs * (1 + self.n_bins)
 
     def init(self, head_sizes: Sequence[int], *, key: jax.Array) -> Params:
         """Draw parameters for heads with the given numbers of outputs.
 
-        Each head is initialised as a linear layer of its own; they are stored as one
-        matrix so that one product serves all.
+        Each head is initialised as a separate linear layer. One matrix stores all
+        heads, so that one product computes them.
         """
         half_width = INITIALISERS[self.initialiser]
         sizes = (self.n_encoded, *self.hidden_sizes)

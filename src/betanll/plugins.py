@@ -1,4 +1,4 @@
-"""What other packages add: modules that a user names, and entry points."""
+"""Plug-ins: modules that a user names, and entry points of packages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def import_plugin(module: str) -> None:
     Raises
     ------
     ImportError
-        With one sentence, whatever is wrong with the module.
+        If the import fails for any reason; the message is one sentence.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def package_of(point: EntryPoint) -> str:
 def load(group: str) -> tuple[dict[str, Any], list[str]]:
     """Return the objects that installed packages name, and complaints about others.
 
-    A package that cannot be imported must not take the rest of the program down.
+    A broken package must not break the rest of the program.
 
     Returns
     -------

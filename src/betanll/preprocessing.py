@@ -1,6 +1,6 @@
-"""From columns of a table to what networks read and predict, and back.
+"""Maps between the columns of a table and the inputs and targets of networks.
 
-Maps are worked out piece by piece, in double precision.
+Maps are computed piece by piece, in double precision.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ __all__ = [
 
 Matrix = npt.NDArray[np.float64]
 
-#: Rows worked on at a time: the temporary arrays stay small whatever the data.
+#: Rows per piece, which limits the size of temporary arrays.
 _CHUNK = 16384
 
 
 class InputMap(ABC):
-    """What turns rows of a table into what a network reads."""
+    """Map from rows of a table to the inputs of a network."""
 
     @abstractmethod
     def blocks(
@@ -79,7 +79,7 @@ def value_ranges(values: npt.NDArray[np.floating]) -> Matrix:
     return np.stack([np.min(lows, axis=0), np.max(highs, axis=0)])
 
 
-#: Whitened values are cut off here; a network in single precision squares them.
+#: Standardised values are clipped here: networks in single precision square them.
 _LIMIT = 1e15
 #: Unit of a constant target, in its magnitude.
 _ROUNDING = 1e-12
@@ -101,8 +101,8 @@ class Standardizer(InputMap):
     ) -> Standardizer:
         """Measure input columns; a constant one gets an infinite scale.
 
-        The network has learnt nothing about such a column, so it is ignored even if it
-        changes later.
+        The column is ignored even if it varies later, because the network has learnt
+        nothing about it.
         """
         mean, std = _moments(values, weights, rows)
         return cls(mean, np.where(std == 0, np.inf, std))
@@ -129,7 +129,7 @@ class Standardizer(InputMap):
         values: npt.NDArray[np.floating],
         rows: npt.NDArray[np.intp] | None = None,
     ) -> Iterator[Matrix]:
-        """Yield the whitened values of these rows piece by piece."""
+        """Yield the standardised values of these rows piece by piece."""
         for part in blocks(values, rows):
             with np.errstate(over="ignore", invalid="ignore"):
                 z = (part - self.mean) / self.scale
@@ -175,13 +175,13 @@ def _moments(
 
     mean = average(1, np.zeros(n_columns))
     std = np.sqrt(average(2, mean))
-    # A spread within the rounding of the values themselves is none.
+    # A spread within the rounding of the values counts as zero.
     is_constant = high / unit - low / unit <= 8 * np.finfo(np.float64).eps
     mean = np.where(is_constant, low / unit, mean)
     return mean * unit, np.where(is_constant, 0.0, std * unit)
 
 
-#: Quantiles of more rows would hardly differ.
+#: Rows used; more rows would hardly change the quantiles.
 _MAX_ROWS = 100_000
 
 
@@ -189,16 +189,15 @@ _MAX_ROWS = 100_000
 class QuantilePositions(InputMap):
     """A continuous, increasing map of each column from its knots to 0, 1, 2, ...
 
-    Knots are all values of a column with few different ones, else quantiles: equally
-    many rows lie between two of them, however wild the values, and an outlier is no
-    further away than the last knot. A value with more rows than that is a knot, and the
-    others are quantiles of the rest.
+    The knots of a column with few different values are these values, else quantiles,
+    with equally many rows between neighbours. Outliers map to the last knot. A value
+    with more rows than that is a knot, and the other knots are quantiles of the rest.
 
     Parameters
     ----------
     knots : array of shape (n_bins + 1, n_columns)
         Increasing in each column. A column with fewer different quantiles has fewer
-        knots and infinity after them, a constant one has one.
+        knots, then infinities; a constant column has one knot.
     """
 
     knots: Matrix
@@ -214,7 +213,7 @@ class QuantilePositions(InputMap):
         n_bins: int,
         rows: npt.NDArray[np.intp] | None = None,
     ) -> QuantilePositions:
-        """Measure the columns on these rows."""
+        """Compute the knots of the columns from these rows."""
         rows = np.arange(len(values)) if rows is None else rows
         if len(rows) > _MAX_ROWS:
             # At random, as the order of a table may have a period.
@@ -256,7 +255,7 @@ def _knots(column: Matrix, n_bins: int) -> Matrix:
         levels = np.linspace(0, 1, n_bins + 1 - np.sum(is_frequent))
         quantiles = np.quantile(rest, levels, method="inverted_cdf")
         values = np.union1d(values[is_frequent], quantiles)
-    # Values that differ by their rounding alone are one.
+    # Merge values that differ only by rounding.
     with np.errstate(over="ignore"):
         gaps = np.diff(values)
     resolution = 8 * np.finfo(np.float64).eps * np.abs(values)

@@ -1,4 +1,4 @@
-"""Processes: how many cores they have, and scripts unaware that they start some."""
+"""Cores of a process, and guards for scripts that start processes."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def environment(**wanted: str) -> Iterator[None]:
 
 
 def refuse_to_nest() -> None:
-    """End a process that reaches, in the script it imports, the call that started it.
+    """End a process that, importing its script, reaches the call that started it.
 
-    To be called first by functions that start processes. Python itself would print a
-    traceback in each of them.
+    Call this first in functions that start processes. Without it, Python prints a
+    traceback in each process.
     """
-    # The test of `multiprocessing` itself, before it starts a process.
+    # The test that `multiprocessing` makes before it starts a process.
     if getattr(multiprocessing.current_process(), "_inheriting", False):
         raise SystemExit(UNGUARDED)
 

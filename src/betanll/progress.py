@@ -1,4 +1,4 @@
-"""How far long work has come: a bar in a terminal, a line now and then elsewhere."""
+"""Progress of long work: a bar in a terminal, occasional lines elsewhere."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any
 
 from tqdm import tqdm
 
-#: Seconds between lines where there is no terminal: in logs and notebooks.
+#: Seconds between lines in logs and notebooks.
 LINE_EVERY = 10.0
-#: Seconds, and share of the work, before the time left is estimated. The beginning,
-#: with its compilations, says little about the rest.
+#: Seconds, and share of the work, before the time left is estimated: compilations make
+#: the beginning slower than the rest.
 MIN_SECONDS = 10.0
 MIN_SHARE = 0.05
 #: Seconds before a bar appears.
 _DELAY = 2.0
 #: Seconds between two drawings of a bar.
 _REDRAW_EVERY = 0.1
-#: Numbers from here on are shown with a prefix, such as 1.25M.
+#: Larger numbers are shown with a prefix, such as 1.25M.
 _LARGE = 100_000
 
 
@@ -29,15 +29,15 @@ class Progress:
     Parameters
     ----------
     total : int, optional
-        Amount of work; without it there is no estimate of the time left.
+        Amount of work; without it, the time left is not estimated.
     unit : str
-        What is counted, as a plural.
+        Unit of the work, as a plural.
     initial : int, default=0
-        How much was done earlier.
+        Amount done earlier.
     description : str, default=""
-        What the work is, where one command has several kinds.
+        Name of the work, for commands with several kinds.
     is_shown : bool, default=True
-        Whether to show anything at all.
+        Whether to show anything.
 
     Examples
     --------
@@ -94,7 +94,7 @@ class _Clock:
 
     @property
     def left(self) -> str:
-        """The time left in words, nothing while it cannot be known."""
+        """Return the time left in words, empty until it can be estimated."""
         if not self.total or self.seconds < MIN_SECONDS:
             return ""
         done, planned = self.n - self.initial, self.total - self.initial
@@ -136,7 +136,7 @@ class _Lines:
         self._unit, self._note = unit, ""
         self._before = f"{description}: " if description else ""
         self._is_over = threading.Event()
-        # Of its own, so that there are lines even if nothing is finished for long.
+        # A thread, so that lines appear even if nothing finishes for long.
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 

@@ -26,7 +26,7 @@ def diagnosed(tmp_path_factory, make_frame, run):
 def test_words_and_table(diagnosed):
     outcome, out = diagnosed
     assert outcome.code == 0
-    assert "likelihood training (NLL)" in outcome.out
+    assert "training with NLL" in outcome.out
     assert "Recommended: beta" in outcome.out
     names = [line.split()[0] for line in outcome.out.splitlines() if line]
     assert {"nll", "beta-nll:0.5", "beta-nll:1", "mse"} <= set(names)

@@ -36,7 +36,7 @@ def stuck():
 
 def test_nothing_to_starve(benign):
     assert not benign.pitfall
-    assert str(benign).startswith("No: likelihood training")
+    assert str(benign).startswith("No: training with NLL")
     assert benign.regions == []
     assert benign.ignored_rows.size == 0
     assert len(benign.test_rows) == 24
@@ -86,7 +86,7 @@ def test_same_seed_same_diagnosis(benign):
 
 def test_points_that_are_given_up_are_found(stuck):
     assert stuck.pitfall
-    assert str(stuck).startswith("Yes: likelihood training")
+    assert str(stuck).startswith("Yes: training with NLL")
     assert stuck.rmse["nll"] > 1.3 * stuck.rmse[stuck.evidence.challenger]
     assert stuck.starved_fraction > 0.1
     # They lie among the waves.

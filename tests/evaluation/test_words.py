@@ -51,7 +51,7 @@ def test_words_say_which_way_scores_go(rmse, log_likelihood, words):
 def test_keeping_the_plain_likelihood():
     text = advice(0.0, [1.0, 2.0, 2.0, 1.0], [-1.0, -2.0, -2.0, -1.0], pitfall=False)
     assert text == (
-        "Recommended: keep beta 0, the plain likelihood. Beta 0.5 is the safe choice "
+        "Recommended: keep beta 0, plain NLL. Beta 0.5 is the safe choice "
         "if data or network may change."
     )
     # The table shows better scores, which the advice must not pass over.

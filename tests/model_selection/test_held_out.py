@@ -21,7 +21,7 @@ def constant_members(monkeypatch):
     def moments(member, x):
         return np.full((len(x), 1), member), np.ones((len(x), 1))
 
-    monkeypatch.setattr(_held_out, "whitened_moments", moments)
+    monkeypatch.setattr(_held_out, "standardised_moments", moments)
 
 
 def parts_of(y, n_members, share=0.2, weights=None):
@@ -127,7 +127,7 @@ def with_moments(monkeypatch, parts, of_strangers, of_seers):
         means = np.where(is_own, of_strangers[member, rows], of_seers[member, rows])
         return means[:, None], np.ones((len(x), 1))
 
-    monkeypatch.setattr(_held_out, "whitened_moments", moments)
+    monkeypatch.setattr(_held_out, "standardised_moments", moments)
     unseen, scale = held_out_residuals(range(len(parts)), parts)
     return unseen.residuals[:, 0], scale[0]
 

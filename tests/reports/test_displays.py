@@ -189,8 +189,8 @@ def test_points_outside_are_marked():
     assert sorted(shown.inside_.get_xdata()) == [0.0, 1.0]
     assert shown.outside_.get_xydata().tolist() == [[5.0, 0.0]]
     assert shown.inside_.get_marker() != shown.outside_.get_marker()
-    assert legend_texts(shown) == ["66.7 % inside", "33.3 % outside"]
-    assert shown.ax_.get_legend().get_title().get_text() == "90 % intervals"
+    assert legend_texts(shown) == ["66.7% inside", "33.3% outside"]
+    assert shown.ax_.get_legend().get_title().get_text() == "90% intervals"
 
 
 def test_points_in_the_order_of_the_prediction():
@@ -201,7 +201,7 @@ def test_points_in_the_order_of_the_prediction():
         name="A",
     ).plot(axes(), kind="sorted")
     assert shown.inside_.get_xydata().tolist() == [[0, 2], [1, 3], [2, 1]]
-    assert shown.ax_.get_legend().get_title().get_text() == "A, 90 % intervals"
+    assert shown.ax_.get_legend().get_title().get_text() == "A, 90% intervals"
     with pytest.raises(ValueError, match="kind must be 'truth' or 'sorted', got 'x'"):
         shown.plot(axes(), kind="x")
 

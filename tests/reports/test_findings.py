@@ -93,7 +93,7 @@ def test_nothing_to_complain_about():
     assert texts(assessment, "note") == []
     gain, coverage, mean = texts(assessment, "good")
     assert coverage == (
-        "Of the 1000 held-out values, 90 % lie in their 90 % intervals, as they should."
+        "Of the 1000 held-out values, 90% lie in their 90% intervals, as they should."
     )
     assert mean.startswith("Learning a spread did not harm the mean: ")
     assert "are 50% better (CRPS)" in gain
@@ -119,25 +119,23 @@ def test_nothing_to_complain_about():
 )
 def test_coverage(n, n_inside, verdict):
     (text,) = [
-        f.text for f in findings_of(assessed(n, n_inside)) if "90 % intervals" in f.text
+        f.text for f in findings_of(assessed(n, n_inside)) if "90% intervals" in f.text
     ]
     assert verdict in text
-    assert text.startswith(
-        f"Of the {n} held-out values, {100 * n_inside / n:.0f} % lie"
-    )
+    assert text.startswith(f"Of the {n} held-out values, {100 * n_inside / n:.0f}% lie")
     kinds = {"too": "warning", "as": "good", "may": "note"}
     assert text in texts(assessed(n, n_inside), kinds[verdict.split()[0]])
 
 
 def test_missing_targets_are_neither_inside_nor_outside():
     good = " ".join(texts(assessed(n_missing=500), "good"))
-    assert "Of the 1000 held-out values, 90 %" in good
+    assert "Of the 1000 held-out values, 90%" in good
 
 
 def test_infinite_intervals_are_a_warning_of_their_own():
     (text,) = texts(assessed(is_infinite=True), "warning")
-    assert "too few rows to promise 90 % intervals" in text
-    assert not [t for t in texts(assessed(is_infinite=True), "good") if "90 %" in t]
+    assert "too few rows to promise 90% intervals" in text
+    assert not [t for t in texts(assessed(is_infinite=True), "good") if "90%" in t]
 
 
 def test_mean_worse_than_that_of_squared_error():
@@ -340,10 +338,10 @@ def test_predictions_that_get_worse_with_time_are_noticed():
 @pytest.mark.parametrize(
     ("n_splits", "start"),
     [
-        (1, "Scores and pictures are those of a model on 1,000 held-out rows"),
+        (1, "Scores and pictures come from a model on 1,000 held-out rows"),
         (
             5,
-            "Scores and pictures are those of 5 models on 1,000 held-out rows",
+            "Scores and pictures come from 5 models on 1,000 held-out rows",
         ),
     ],
 )

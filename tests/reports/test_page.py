@@ -35,7 +35,7 @@ BLOCKS = [
         title="Houses",
         note="Ten splits.",
     ),
-    Table(["Loss", "Rows"], [["nll", Cell("40 %", share=0.4)]], label="Shares"),
+    Table(["Loss", "Rows"], [["nll", Cell("40%", share=0.4)]], label="Shares"),
     Heading("How"),
     Table([], [["seed", "0"]], label="Configuration"),
     Code("betanll fit\nhouses.csv"),
@@ -71,7 +71,7 @@ Ten splits.
 
 | Loss | Rows |
 |---|--:|
-| nll | 40 % |
+| nll | 40% |
 
 ## How
 
@@ -116,7 +116,7 @@ def test_html_names_everything(parse):
     regions = [a["aria-label"] for a in found.all("div") if a.get("role") == "region"]
     assert regions == ["Houses", "Shares", "Configuration"]
     images = [a["aria-label"] for a in found.all("svg") if a.get("role") == "img"]
-    assert images == ["nll: 40 %", "Prediction and truth", "The errors"]
+    assert images == ["nll: 40%", "Prediction and truth", "The errors"]
     assert {attrs["scope"] for attrs in found.all("th")} == {"row", "col"}
     assert len(found.all("section")) == 2
 

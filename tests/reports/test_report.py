@@ -23,14 +23,14 @@ def test_report_tells_the_story(make_report, parse):
         "First things first",
         "Look at this.",
         "typical error",
-        "Of 100 90 % intervals,",
+        "Of 100 90% intervals,",
         "smaller error than always guessing the average",
         "✓ Good: Predictions are far better than guessing.",
         "i Note: Intervals",
         "! Warning: Three rows",
         "★ best:",
         "A negative value is normal",
-        "beta-nll, beta 0.5 81 %",
+        "beta-nll, beta 0.5 81%",
         "objective beta-nll",
         report.command.strip(),
     ):
@@ -118,7 +118,7 @@ def test_adjusted_intervals_are_told(make_report, parse):
     )
     for report, is_told in ((plain, False), (wide, True)):
         text = parse(report.html()).text
-        assert ("The diamond is the 90 % interval" in text) is is_told
+        assert ("The diamond is the 90% interval" in text) is is_told
         assert ("intervals as they were before adjustment" in text) is is_told
 
 
@@ -134,7 +134,7 @@ def test_infinite_intervals(make_report, parse):
         text = parse(make_report(n=50, interval=interval, history={}).html()).text
         assert "no interval is finite" in text
         assert "50 of 50 are infinite" in text
-    assert "Of 50 90 % intervals, 50 held the truth" in text
+    assert "Of 50 90% intervals, 50 held the truth" in text
 
 
 @pytest.mark.parametrize("scale", [1e-30, 1e30])
@@ -167,7 +167,7 @@ def test_constant_targets(make_report, parse, value):
 @pytest.mark.parametrize("n", [1, 2])
 def test_few_rows(make_report, parse, n):
     text = parse(make_report(n=n, d=2, history={}).html()).text
-    assert f"Of {n} 90 % intervals" in text
+    assert f"Of {n} 90% intervals" in text
 
 
 def test_missing_targets(make_report, parse):

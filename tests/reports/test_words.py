@@ -39,11 +39,11 @@ def test_count_of_hundred(inside, n, expected):
 @pytest.mark.parametrize(
     ("ratio", "text"),
     [
-        (0.38, "62 % smaller"),
-        (0.0012, "99.88 % smaller"),
-        (0.0, "100 % smaller"),
+        (0.38, "62% smaller"),
+        (0.0012, "99.88% smaller"),
+        (0.0, "100% smaller"),
         (1.001, "equal"),
-        (1.25, "25 % larger"),
+        (1.25, "25% larger"),
         (3.0, "3 times larger"),
         (float("nan"), "–"),
     ],
@@ -66,8 +66,8 @@ def test_headlines_by_hand(make_report):
     error, coverage, gain = headlines([result])
     assert error.value == "1"
     assert coverage.value == "4 of 4"
-    assert "Of 4 90 % intervals, 4 held the truth. The aim is 3.6" in coverage.text
-    assert gain.value == "50 % smaller"
+    assert "Of 4 90% intervals, 4 held the truth. The aim is 3.6" in coverage.text
+    assert gain.value == "50% smaller"
     assert "is off by 2." in gain.text
 
 
@@ -126,8 +126,8 @@ def test_best_of_each_column_is_marked():
         "other": [False, True, True, True, False],
     }
     _, *cells = table.rows[0]
-    assert [cell.text for cell in cells] == ["1", "−1", "2", "95.0 %", "2"]
-    assert table.columns[4] == Column("Held by 90 % intervals", "90 % is best")
+    assert [cell.text for cell in cells] == ["1", "−1", "2", "95.0%", "2"]
+    assert table.columns[4] == Column("Held by 90% intervals", "90% is best")
 
 
 def test_table_of_one_model_or_with_gaps():

@@ -110,7 +110,7 @@ def test_the_report_says_which_rows_its_numbers_are_of():
     assert report.configuration["held-out rows"] == "60 in 2 folds, drawn at random"
     assert report.configuration["rows the model trained on"] == "60"
     (note,) = [f.text for f in report.findings if "delivered model" in f.text]
-    assert note.startswith("Scores and pictures are those of 2 models on 60 held-out")
+    assert note.startswith("Scores and pictures come from 2 models on 60 held-out")
     model = TableModel.fit(
         dated(), "y", time="day", test_fraction=0.25, all_rows=False, **QUICK
     )

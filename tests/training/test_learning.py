@@ -292,7 +292,7 @@ def test_a_fit_without_usable_parameters_does_not_predict(objective, validation)
         max_epochs=9,
     )
     assert result.status == "diverged"
-    with pytest.raises(ValueError, match=r"diverged in epoch \d .* whiten the data"):
+    with pytest.raises(ValueError, match=r"epoch \d .* standardise the data"):
         result.predict(X)
 
 

@@ -1,4 +1,4 @@
-"""What the experiments of the paper share."""
+"""The base class of the paper's experiments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much of an experiment is run, and in what that is less than in the paper."""
+"""Presets of experiments, and their differences from the paper."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Preset:
-    """How much of an experiment is run.
+    """The amount of work of an experiment.
 
     Parameters
     ----------
@@ -23,9 +23,9 @@ class Preset:
     sizes : mapping of str to int or None
         Amounts of data, by the name of one piece; None for all there is.
     options : mapping of str to object
-        What is neither more nor less than in another preset, but different.
+        Settings that differ between presets, but not in amount.
     repeat, unit : str
-        What `repeats` and `length` count.
+        Names of what `repeats` and `length` count.
 
     Examples
     --------
@@ -50,7 +50,7 @@ of 500, 1 seed.'
         return self.length[name if name in self.length else ""]
 
     def shortened(self, paper: Preset) -> list[str]:
-        """Return what is less than in the paper, or different, in words."""
+        """Return the differences from the paper as texts."""
         return [text for text, is_shortened in self._amounts(paper) if is_shortened]
 
     def warnings(self, paper: Preset) -> list[str]:
@@ -65,7 +65,7 @@ of 500, 1 seed.'
         return f"{start}: {', '.join(text for text, _ in self._amounts(paper))}."
 
     def _amounts(self, paper: Preset) -> Iterator[tuple[str, bool]]:
-        """Yield texts, and whether they tell of less than in the paper."""
+        """Yield texts, and whether each names less than in the paper."""
         groups: dict[tuple[int, int], dict[str, None]] = {}
         for name in sorted([*self.length, *paper.length], key=lambda name: not name):
             lengths = self.length_of(name), paper.length_of(name)

@@ -1,4 +1,4 @@
-"""Numbers as JSON can carry them, and a few of them instead of many."""
+"""Numbers for JSON: plain, rounded, and thinned out."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-#: Digits of what is only drawn; a stored result stays small.
+#: Digits of numbers that are only drawn, to keep stored results small.
 _DIGITS = 6
 
 

@@ -225,7 +225,7 @@ def test_tables_say_what_was_run():
         "others instead of 1,000; 1 seed instead of 5."
     ) in page
     assert "mean image: Moment matching, pixels averaged on Fashion-MNIST." in page
-    assert "Diverged in a training: Fixed variance on MNIST." in page
+    assert "Diverged in a run: Fixed variance on MNIST." in page
     assert "46 of 46 cells agree" in page
     assert page.count("± 1 | – | – not comparable |") == 2
     assert "| Fixed variance | 0.153 ± 0.000 | 0.153 ± 0.002 | ✓ agrees |" in page
@@ -235,5 +235,5 @@ def test_tables_say_what_was_run():
         "Shortened"
         not in table_files("table3-vae", rows, "paper")["table3-vae.md"].decode()
     )
-    with pytest.raises(NothingToDraw, match="no training has a result"):
+    with pytest.raises(NothingToDraw, match="no run has a result"):
         table_files("tableS3", [], "laptop")

@@ -109,7 +109,7 @@ def test_an_unfinished_grid_chooses_nothing(run, sweep, tmp_path):
     assert "1 of 2 tasks have results." in outcome.out
     outcome = run("reproduce", "table2", *SLIDE, *options)
     assert outcome.code == 2
-    message = "betanll: table2 cannot be written: no training has a result\n"
+    message = "betanll: table2 cannot be written: no run has a result\n"
     assert outcome.err == message
 
 

@@ -59,6 +59,6 @@ def test_a_figure_without_pictures_is_told_and_the_table_is_written(
         *("reproduce", "figS5", "table3-vae", "--preset", "smoke", "--out", tmp_path)
     )
     assert outcome.code == 2
-    message = "betanll: figS5 cannot be written: no training has pictures\n"
+    message = "betanll: figS5 cannot be written: no run has pictures\n"
     assert outcome.err == message
     assert (tmp_path / "table3-vae.csv").is_file()

@@ -202,11 +202,11 @@ def test_damaged(damaged, packed, mnist, idx):
     flipped = whole[:-100] + bytes([whole[-100] ^ 1]) + whole[-99:]
     damaged(PIXELS, flipped)
     for content in (b"", b"<html>", gzip.compress(b"")):
-        assert "no idx file of bytes with 3 dimensions" in damaged(PIXELS, content)
+        assert "not an idx file of bytes with 3 dimensions" in damaged(PIXELS, content)
     assert "with 3 dimensions" in damaged(PIXELS, idx(labels))
     assert "with 1 dimensions" in damaged(LABELS, idx(pixels))
     assert "ends after 15679 of 15680" in damaged(PIXELS, idx(pixels)[:-1])
-    assert "goes on after its 15680" in damaged(PIXELS, idx(pixels) + b"\0")
+    assert "has more than its 15680" in damaged(PIXELS, idx(pixels) + b"\0")
     assert "19 x 28 x 28 instead of 20 x 28 x 28" in damaged(PIXELS, idx(pixels[:19]))
     # labels of other images
     assert "its shape is 19 instead of 20" in damaged(LABELS, idx(labels[:-1]))

@@ -164,7 +164,7 @@ def test_crop_and_mirror_move_image_and_depth_together():
     assert mirrored == {True, False}
     tops, lefts = zip(*places, strict=True)
     # All 21 positions along each axis, both ends included; one of them is left out by
-    # 200 draws with probability 21 (20 / 21)^200 = 0.1 % per axis.
+    # 200 draws with probability 21 (20 / 21)^200 = 0.1% per axis.
     assert set(tops) == set(range(21))
     assert set(lefts) == set(range(21))
 
@@ -261,7 +261,7 @@ def test_colour_jitter_has_the_ranges_of_the_method():
         [colours(image)[:, 0, 0] for image, _ in draws(SMALL, uniform(value), 2000)]
     ).double()
     is_plain = ((means - level).abs() < 1e-6).all(1)
-    # Half are left alone: 2000 draws have a standard deviation of 1.1 %.
+    # Half are left alone: 2000 draws have a standard deviation of 1.1%.
     assert is_plain.double().mean() == pytest.approx(0.5, abs=0.05)
     changed = means[~is_plain]
     # The extremes come with the smallest gamma and the largest factors, as level < 1.

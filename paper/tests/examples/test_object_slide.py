@@ -80,7 +80,7 @@ def test_bands_of_the_true_noise_grow_and_hold_their_share(example):
     # Four standard errors of a share of 1000 episodes.
     np.testing.assert_allclose(scores["held"], 0.9, atol=4 * np.sqrt(0.09 / 1000))
     # On average the smallest but 4.05 of 100 standard normals is -1.68 (Blom 1958). The
-    # width varies by 9 %, its median over several hundred episodes by 0.5 %.
+    # width varies by 9%, its median over several hundred episodes by 0.5%.
     width = 2 * 1.68 * 0.2 * np.sqrt(scores.index)
     np.testing.assert_allclose(scores["width if hit"], width, rtol=0.02)
 
@@ -135,7 +135,7 @@ def test_command_prints_the_table_and_writes_picture_and_model(
     arguments = ["--out", str(out), "--seed", "1", "--beta", "0"]
     result = CliRunner().invoke(example.main, arguments, catch_exceptions=False)
     first, header, *rows = result.stdout.splitlines()
-    assert first.startswith("90 % intervals of one step: ")
+    assert first.startswith("90% intervals of one step: ")
     assert header.split()[:3] == ["step", "RMSE", "unmoved"]
     assert [int(row.split()[0]) for row in rows] == [1, 5, 10, 20, 30]
     assert (out / "object-slide.png").read_bytes().startswith(b"\x89PNG")

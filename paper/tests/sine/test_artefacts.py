@@ -126,7 +126,7 @@ def test_a_training_that_diverged_early_does_not_withhold_other_figures(store):
     rows = results(store, "fig3")
     short = [row for row in rows if row["kind"] in ("summary", "curve")]
     request = Request(("fig2", "fig3", "fig4"), "smoke")
-    match = "fig4 cannot be written: the training diverged"
+    match = "fig4 cannot be written: the run diverged"
     with pytest.raises(MissingResultsError, match=match):
         SineFigures().render("fig4", Given(short), request)
     assert "fig3.png" in SineFigures().render("fig3", Given(short), request)

@@ -156,7 +156,7 @@ def test_tolerance_is_two_standard_errors_and_half_a_unit(draw):
 
 def test_runs_from_the_papers_distribution_agree(draw):
     # The paper's means are exact here, so that only one of the two standard errors is
-    # at work: 2 sqrt(2) of them hold 99.5 % of normal values.
+    # at work: 2 sqrt(2) of them hold 99.5% of normal values.
     counts = [count_agreement(compare_uci(draw(seed=s))) for s in range(3)]
     assert all(count.n_compared == 132 + 144 for count in counts)
     assert all(count.n_not_run == 0 for count in counts)

@@ -1,6 +1,6 @@
-"""Why a prediction is as good or as bad as it is: functions on arrays, and a monitor.
+"""Diagnostics of predictions: functions on arrays, and a monitor of training runs.
 
-The functions are pure; :class:`PitfallMonitor` follows a training run.
+The functions are pure; :class:`PitfallMonitor` has state.
 """
 
 from betanll.diagnostics._calibration import calibration_curve, calibration_error, pit

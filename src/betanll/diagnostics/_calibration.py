@@ -1,4 +1,4 @@
-"""Do the predicted distributions hold the share of targets that they promise?"""
+"""Calibration: PIT values, and nominal against observed coverage."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from betanll.typing import Array
 def pit(predictive: Distribution, target: ArrayLike) -> Array:
     """Return the probability integral transform, the predicted cdf at each target.
 
-    Under a perfect prediction the values are uniform on [0, 1]. A histogram with too
-    much at both ends means overconfidence, a hump in the middle too wide
-    distributions, and a slope biased means.
+    Under a perfect prediction the values are uniform on [0, 1]. In a histogram, high
+    ends mean overconfidence, a hump in the middle means too wide distributions, and a
+    slope means biased means.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def calibration_error(
 ) -> float:
     """Return the mean distance of the calibration curve from the diagonal.
 
-    It is at most about 0.5, and of the order of ``1 / sqrt(n)`` for a perfect
+    The error is at most about 0.5, and of the order of ``1 / sqrt(n)`` for a perfect
     prediction. Arguments as for `calibration_curve`.
 
     Examples

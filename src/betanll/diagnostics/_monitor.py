@@ -1,4 +1,4 @@
-"""Watching a training run for points that the loss starves."""
+"""A monitor that detects points that the loss starves during training."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class PitfallWarning(UserWarning):
 
 
 class _Result(Protocol):
-    """What `PitfallMonitor.watch` needs of a fit."""
+    """The part of a fit result that `PitfallMonitor.watch` uses."""
 
     @property
     def status(self) -> str: ...
@@ -33,20 +33,20 @@ class _Result(Protocol):
 
 
 class PitfallMonitor:
-    """Tells during training whether the loss starves points.
+    """Detects during training whether the loss starves points.
 
     A point is starved if its effective sampling probability, proportional to
-    ``variance**(beta - 1)``, is below `starved_below` times that of uniform sampling:
-    see :func:`starved_fraction`. Hand every training batch to `update`, which looks at
+    ``variance**(beta - 1)``, is below `starved_below` times the uniform probability:
+    see :func:`starved_fraction`. Pass every training batch to `update`, which evaluates
     some of them, or `watch` a fit of :mod:`betanll.training`. If many points are
-    starved after the warm-up, one :class:`PitfallWarning` says so.
+    starved after the warm-up, the monitor issues one :class:`PitfallWarning`.
 
     Parameters
     ----------
     beta : float, default=0.0
-        Of the loss that is trained; 0 is the NLL.
+        Exponent of the loss; 0 is the NLL.
     every : int, default=10
-        Look at the first of so many batches; calls of `update` in between only count.
+        Evaluate the first of this many batches, and only count the others.
     memory : float, default=1000
         Horizon of the exponential averages, in updates.
     warm_up : int, default=1000
@@ -54,25 +54,25 @@ class PitfallMonitor:
     starved_below : float, default=0.05
         Fraction of the uniform sampling probability below which a point is starved.
     max_starved : float, default=0.2
-        Share of starved points above which the verdict is that the loss starves.
+        Share of starved points above which the monitor warns.
     warn : bool, default=True
         Whether to warn.
 
     Attributes
     ----------
     n_updates : int
-        Batches handed over, or updates of the watched fit.
+        Batches passed to `update`, or updates of the watched fit.
     n_skipped : int
-        Entries that were left out of the looks, because mean, variance or target was
-        NaN or infinite or the variance zero.
+        Skipped entries of evaluated batches: mean, variance or target was NaN or
+        infinite, or the variance zero.
 
     Notes
     -----
-    Averages are taken output by output, corrected for their start as Adam does, and
-    then averaged over outputs. In a batch of at least 16 rows a starved point is below
-    the threshold against the running mean of the weights *and* against the mean of
-    the batch. Otherwise all points would seem starved when the variances have risen
-    together, as they do early where targets are not standardised.
+    Averages are taken for each output, with Adam's bias correction, and then averaged
+    over outputs. In a batch of at least 16 rows a starved point must be below the
+    threshold relative to the running mean of the weights *and* to the mean of the
+    batch. Otherwise all points would seem starved when all variances rise together, as
+    they do early if targets are not standardised.
 
     Examples
     --------
@@ -123,14 +123,14 @@ class PitfallMonitor:
         self._averages = RunningAverages()
 
     def update(self, mean: Any, variance: Any, target: Any) -> None:
-        """Count a training batch, and look at it if it is its turn.
+        """Count a training batch, and evaluate every `every`-th batch.
 
         A batch that raises is not counted.
 
         Parameters
         ----------
         mean, variance, target : array or tensor, all three of one shape
-            Of NumPy, JAX or PyTorch, on any device and in any precision. Tensors are
+            From NumPy, JAX or PyTorch, on any device and in any precision; tensors are
             detached. Arrays of shape (n, d) have d outputs. All entries of any other
             shape, such as (n,), (n, channels, height, width) or a scalar, are points
             of one output. NaN in `target` marks missing entries.
@@ -145,7 +145,7 @@ class PitfallMonitor:
     def watch(self, x: ArrayLike, y: ArrayLike) -> Callable[[_Result], None]:
         """Return a callback for :func:`betanll.training.fit`.
 
-        Each call looks at the current predictions for all rows, whatever `every` is.
+        Each call evaluates the current predictions for all rows; `every` is ignored.
 
         Parameters
         ----------
@@ -175,7 +175,7 @@ class PitfallMonitor:
             is_same_fit = result.n_updates >= n_seen
             n_new = result.n_updates - (n_seen if is_same_fit else 0)
             n_updates = self.n_updates + n_new
-            if result.status == "diverged":  # has nothing to predict with
+            if result.status == "diverged":  # without usable parameters
                 self.n_updates = n_updates
                 self.n_skipped += target.size
             else:
@@ -212,7 +212,7 @@ class PitfallMonitor:
         return self.starved_fraction > self.max_starved
 
     def summary(self) -> dict[str, float]:
-        """Return all numbers by name, for any logger; NaN before the first look."""
+        """Return all numbers by name, to log; NaN before the first evaluation."""
         return {
             "effective_sample_fraction": self.effective_sample_fraction,
             "starved_fraction": self.starved_fraction,
@@ -223,7 +223,7 @@ class PitfallMonitor:
         }
 
     def state_dict(self) -> dict[str, Any]:
-        """Return what a checkpoint needs: plain numbers and lists, no settings."""
+        """Return the state for a checkpoint: numbers and lists, without settings."""
         return {
             "n_updates": self.n_updates,
             "n_skipped": self.n_skipped,
@@ -245,9 +245,9 @@ class PitfallMonitor:
     def _look(
         self, mean: Array, variance: Array, target: Array, *, n_updates: int
     ) -> None:
-        """Take in a batch that `n_updates` updates end with.
+        """Add a batch to the averages; `n_updates` counts updates up to this batch.
 
-        The averages check the batch. Nothing has changed before, or if they refuse it.
+        The averages check the batch first: nothing changes if they raise.
         """
         elapsed = max(1, n_updates - self._last_look)
         n_skipped = self._averages.add(
@@ -273,8 +273,8 @@ class PitfallMonitor:
             f"{self.starved_fraction:.0%} of the points are sampled with effectively "
             f"less than {self.starved_below:g} times the uniform probability "
             f"(effective sample fraction {self.effective_sample_fraction:.2g}, "
-            f"RMSE {self.rmse:.3g}). The loss pays almost no attention to these "
-            "points; either they are noise or the network gave up on them. "
+            f"RMSE {self.rmse:.3g}). The loss gives these points almost no weight: "
+            "they are either noise or misfit. "
             f"Train with {cure}; `betanll diagnose` tells noise from misfit."
         )
 

@@ -33,8 +33,8 @@ def log_residual_histogram(
 ) -> LogResidualHistogram:
     """Count residuals by ``log10(abs(residual))``.
 
-    A network that fits some points and has given up others shows two humps, the right
-    one of the ignored points; one that fits all of them shows one.
+    Two humps mean that the network fits some points and neglects others, which form the
+    right hump. A network that fits all points shows one hump.
 
     Parameters
     ----------

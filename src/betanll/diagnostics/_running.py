@@ -1,4 +1,4 @@
-"""Exponential averages over training batches of what the loss does to points."""
+"""Exponential averages over training batches of weights and errors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from betanll._arrays import check_equal_shapes
 from betanll.typing import Array
 
-# Rows from which on the mean weight of a batch can be trusted.
+# Fewest rows of a batch whose mean weight is reliable.
 _TRUSTED_ROWS = 16
 
 # Weights span many decades, so the logarithms of their averages are kept.
@@ -21,8 +21,8 @@ _NAMES = (*_LOGARITHMS, "starved", "squared_z", "squared_error")
 class RunningAverages:
     """One average of each kind for each output, corrected for their start.
 
-    After t updates an average is that of Adam with ``b = 1 - 1 / memory``, divided by
-    ``1 - b**t``. Batches that were not looked at count as the next one that was.
+    As in Adam, averages with ``b = 1 - 1 / memory`` are divided by ``1 - b**t`` after t
+    updates. Skipped batches count as copies of the next evaluated batch.
     """
 
     def __init__(self) -> None:
@@ -67,11 +67,11 @@ class RunningAverages:
         keep: float,
         below: float,
     ) -> int:
-        """Take in a batch and return how many of its entries were of no use.
+        """Add a batch and return the number of its unusable entries.
 
-        The averages so far keep the fraction `keep` of their importance. A point is
-        starved if its weight is less than `below` times the mean. A batch that raises
-        leaves everything as it was.
+        Previous averages keep the fraction `keep` of their weight. A point is starved
+        if its weight is less than `below` times the mean. A batch that raises changes
+        nothing.
         """
         mean, variance, target = _columns(mean, variance, target)
         n_outputs = mean.shape[1]
@@ -83,7 +83,7 @@ class RunningAverages:
                 f"the batch has {n_outputs} outputs, earlier ones {self._filled.size}: "
                 "use one monitor for each kind of batch"
             )
-        # What overflows or is undefined is not usable.
+        # Entries that overflow or are undefined are unusable.
         with np.errstate(all="ignore"):
             return self._add(mean, variance, target, beta, keep, below)
 

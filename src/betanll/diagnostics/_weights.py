@@ -1,4 +1,4 @@
-"""How much each sample counts in the mean's gradient of the beta-NLL."""
+"""The weight of each sample in the gradient of the mean under beta-NLL."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from betanll.typing import Array
 
 
 def effective_sampling_probabilities(variance: ArrayLike, beta: float) -> Array:
-    """Return the probabilities with which the squared error would have to be sampled.
+    """Return the sampling probabilities that give the squared error the same gradient.
 
-    In the mean, training with the beta-NLL is training with the squared error on
+    For the mean, training with beta-NLL equals training with the squared error on
     samples drawn with probabilities proportional to ``variance**(beta - 1)``. The NLL
-    (beta = 0) neglects samples of high predicted variance; at beta = 1 all count
-    alike.
+    (beta = 0) neglects samples of high predicted variance; beta = 1 weights all
+    samples alike.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def effective_sample_fraction(variance: ArrayLike, beta: float) -> float:
 
 
 def starved_fraction(variance: ArrayLike, beta: float, below: float = 0.05) -> float:
-    """Return the share of samples that training with this beta all but ignores.
+    """Return the share of samples that training with this beta neglects.
 
     A sample is starved if its effective sampling probability is less than `below`
     times the uniform one, 1 / n. The share is taken for each output and averaged.
@@ -110,9 +110,9 @@ def starved_fraction(variance: ArrayLike, beta: float, below: float = 0.05) -> f
 def oracle_sampling_probabilities(residual: ArrayLike, floor: float = 1e-8) -> Array:
     """Return the sampling probabilities if each variance were the squared residual.
 
-    With the residuals of a model trained with the squared error they are a reference
-    for `effective_sampling_probabilities`: what the NLL would do if its variances told
-    the truth about a mean that is as good as it can be.
+    Pass residuals of a model trained with the squared error to get a reference for
+    `effective_sampling_probabilities`: the probabilities under NLL with the best mean
+    and correct variances.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def oracle_sampling_probabilities(residual: ArrayLike, floor: float = 1e-8) -> A
 def log_variance_spread(variance: ArrayLike) -> float:
     """Return tau, the standard deviation of the log variances.
 
-    Averaged over outputs. See `beta_tradeoff` for what follows from it.
+    Averaged over outputs. `beta_tradeoff` takes this number.
 
     Parameters
     ----------
@@ -158,17 +158,16 @@ def log_variance_spread(variance: ArrayLike) -> float:
 
 
 class BetaTradeoff(NamedTuple):
-    """What a beta costs in two opposite cases.
+    """Cost of a beta in two opposite cases.
 
     Parameters
     ----------
     sample_fraction : float
-        Fraction of samples that effectively train the mean. It is the loss if the
-        predicted variance is misfit, when all samples should count alike.
+        Fraction of samples that effectively train the mean: the cost if the predicted
+        variance is misfit, when all samples should have equal weight.
     efficiency : float
-        Statistical efficiency of the weighted mean against the best weighting. It is
-        the loss if the predicted variance is noise, when noisy samples should count
-        less.
+        Statistical efficiency of the weighted mean relative to the best weighting: the
+        cost if the predicted variance is noise, when noisy samples should weigh less.
     """
 
     sample_fraction: float
@@ -176,11 +175,11 @@ class BetaTradeoff(NamedTuple):
 
 
 def beta_tradeoff(tau: float, beta: float) -> BetaTradeoff:
-    """Return what a beta costs if log variances are normal with deviation `tau`.
+    """Return the cost of a beta if log variances are normal with deviation `tau`.
 
     The fraction of samples grows with beta, ``exp(-(1 - beta)**2 * tau**2)``, and the
-    efficiency falls, ``exp(-beta**2 * tau**2)``. They meet at beta = 0.5, which is the
-    best choice while it is not known whether variance is noise or misfit.
+    efficiency falls, ``exp(-beta**2 * tau**2)``. Both are equal at beta = 0.5, the best
+    choice while variance may be noise or misfit.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Predictive distributions over NumPy arrays: `Normal`, `StudentT`, `Mixture`.
 
-Each holds one univariate distribution per array element. All have the same members,
-so code that consumes predictions never asks which class it was given. A class of your
-own needs three methods: see `Distribution`.
+Each holds one univariate distribution per array element. All classes have the same
+members, so that code can use predictions of any class. A custom class needs three
+methods: see `Distribution`.
 """
 
 from betanll.distributions._base import Affine, Distribution

@@ -1,4 +1,4 @@
-"""What the methods of a distribution must have in common, checked where it matters."""
+"""Checks that the methods of a distribution are consistent."""
 
 from __future__ import annotations
 

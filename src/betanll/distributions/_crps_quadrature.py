@@ -71,10 +71,10 @@ def part_of(part: Part, index: Any) -> Part:
 def _squared_tail(parts: Sequence[Part], sign: int) -> Array:
     """Integral of the squared tail beyond 0, upwards for sign 1, downwards for -1.
 
-    Each row walks away from 0 in panels of Gauss quadrature in a logarithmic variable.
-    A panel is as long as the distance to the closest component (plus its scale)
-    permits, so that narrow components far away are met with short panels and tails are
-    crossed with long ones. Panels with a kink are halved.
+    Each row integrates outwards from 0 in panels of Gauss quadrature in a logarithmic
+    variable. The distance to the closest component, plus its scale, limits the length
+    of a panel: panels are short at narrow components and long in tails. Panels with a
+    kink are halved.
     """
     centre, scale = _centres_and_scales(parts)
     centre = sign * centre
@@ -122,7 +122,7 @@ def _centres_and_scales(parts: Sequence[Part]) -> tuple[Array, Array]:
     """Return two arrays of shape (components, rows)."""
     places = [distribution._centre_and_scale() for _, distribution in parts]
     centre, scale = (np.stack(arrays) for arrays in zip(*places, strict=True))
-    # A component of weight zero is no reason for short steps: it stands with another.
+    # Move components of weight zero to another component: they need no short panels.
     weight = np.stack(
         [np.broadcast_to(part.weight, centre.shape[1:]) for part in parts]
     )

@@ -1,4 +1,4 @@
-"""Models and their rivals on held-out rows: assess, compare, diagnose, explain."""
+"""Models and baselines on held-out rows: assess, compare, diagnose, explain."""
 
 from betanll.evaluation._assess import (
     CONSTANT,

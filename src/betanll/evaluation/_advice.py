@@ -1,4 +1,4 @@
-"""Which beta to train with."""
+"""The choice of beta."""
 
 from __future__ import annotations
 
@@ -20,16 +20,15 @@ def recommended_beta(
 ) -> float:
     """Return the beta to train with.
 
-    Validation rows choose the beta of the best likelihood, or one as good with smaller
-    errors. Where the likelihood starves points, the plain likelihood is not a cure.
-    Where it does not, another beta must also have held-out scores that are no worse:
-    otherwise the plain likelihood stays, so that the advice agrees with verdict and
-    scores.
+    Validation rows choose the beta of the highest log-likelihood, or an equally good
+    beta with smaller errors. With the pitfall, beta 0 is never recommended. Without it,
+    another beta is recommended only if its held-out scores are no worse than those of
+    plain NLL, so that the advice agrees with verdict and scores.
 
     Parameters
     ----------
     log_density : mapping of str to array of shape (n,)
-        Of the validation rows, by objective.
+        Log-densities of the validation rows, by objective.
     errors : mapping of str to float
         Squared errors on the validation rows.
     pitfall : bool

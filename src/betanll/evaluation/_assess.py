@@ -31,13 +31,13 @@ PLAIN_NLL = "same network, plain NLL"
 RIDGE = "ridge, constant spread"
 CONSTANT = "constant"
 MSE = "same network, mean alone"
-#: Nominal coverages that are checked.
+#: Nominal coverages that are scored.
 LEVELS = (0.5, 0.9, 0.95)
 
 
 @dataclass(frozen=True, eq=False)
 class TargetAssessment:
-    """What held-out rows say about one target, in its own unit.
+    """Scores of one target on held-out rows, in the unit of the target.
 
     Attributes
     ----------
@@ -46,8 +46,8 @@ class TargetAssessment:
         The model first, then the same network with plain NLL (unless that is the
         model), ridge regression and a constant. Empty without held-out values.
     crps, squared_errors : dict of str to array of shape (n_observed,)
-        Of the held-out values, row by row, by the names of `scores`;
-        `squared_errors` also of the same network trained with the squared error.
+        Scores of each held-out value, by the names of `scores`; `squared_errors` also
+        has the same network trained with the squared error.
     revealing : list of str
         Columns that explain the target almost exactly.
     """
@@ -61,7 +61,7 @@ class TargetAssessment:
 
 @dataclass(frozen=True, eq=False)
 class Assessment:
-    """What held-out rows say about a model.
+    """Predictions and scores of a model on held-out rows.
 
     Attributes
     ----------
@@ -73,23 +73,23 @@ class Assessment:
         Held-out targets, NaN where they are missing.
     predictive : Distribution of shape (n, d)
     interval : array of shape (n, 2, d)
-        90 % intervals as the model gives them.
+        90% intervals of the model.
     targets : list of d TargetAssessment
         Scores, target by target: their units differ.
     sample_fractions : dict of str to float
-        Share of the training rows that the loss weights effectively leave.
+        Effective sample fraction of the training rows, by the name of the loss.
     n_splits : int
-        How often models were trained and judged.
+        Number of splits into training and held-out rows.
     n_rows : int
         Rows that the model was trained on.
     is_of_all_rows : bool
-        Whether it was trained on the held-out rows too, after they had judged it.
+        Whether the model was trained on all rows after the scores were measured.
     judged : HeteroscedasticRegressor
         The model of the first split, which has not seen the first `n_judged` of `rows`.
     times : array of shape (n,), optional
         Order in time of the held-out rows, which are later than the training rows.
     is_grouped : bool
-        Whether held-out rows are of other groups than the training rows.
+        Whether held-out rows and training rows have no group in common.
     """
 
     model: HeteroscedasticRegressor
@@ -127,7 +127,7 @@ def assess(
     Parameters
     ----------
     model : HeteroscedasticRegressor
-        Is fitted; the twins with other objectives are clones of it.
+        Is fitted; its clones are trained with other objectives.
     X : array of shape (n, n_features) or data frame
     y : array of shape (n, d)
         NaN marks missing entries.
@@ -136,14 +136,14 @@ def assess(
     blocks : RowBlocks, optional
         Rows of one group or time, which validation and calibration keep together.
     all_rows : bool, default=False
-        Train `model` on all rows in the end. Scores are those of models that had not
-        seen the held-out rows. Always done after several splits.
+        Finally train `model` on all rows; always done after several splits. Scores
+        still come from models that had not seen the held-out rows.
     feature_names : sequence of str, optional
         Names of the columns of X; by default those of a data frame, or x0, x1, ...
     target_names : sequence of str, optional
         By default y0, y1, ...
     n_jobs : int, optional
-        Runs at a time, by default one for each core.
+        Runs in parallel, by default one for each core.
     progress : bool, default=False
         Show a progress bar.
 
@@ -225,7 +225,7 @@ def assess(
 
 
 class _HeldOut(NamedTuple):
-    """What models that were trained on one part of the rows say about another."""
+    """Predictions for held-out rows by the models and baselines of one split."""
 
     predictions: dict[str, Distribution]
     intervals: dict[float, Array]
@@ -236,9 +236,9 @@ class _HeldOut(NamedTuple):
 def _family(
     model: HeteroscedasticRegressor, X: Any, train: Rows
 ) -> dict[str, HeteroscedasticRegressor]:
-    """Return a clone of the model, and its twins with other objectives."""
-    # If the model sets rows aside for calibration so do the twins, but they stay
-    # uncalibrated: conformal scores leave distributions as they are.
+    """Return a clone of the model, and clones with other objectives."""
+    # Clones set aside as many rows for calibration as the model does, but stay
+    # uncalibrated: conformal scores do not change distributions.
     holds_out_rows = model.plan_for(len(train), X.shape[1]).holds_out_rows
     calibration = "conformal" if holds_out_rows else model.calibration
     twins = {

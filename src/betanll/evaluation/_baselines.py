@@ -15,7 +15,7 @@ from betanll.distributions import Normal
 from betanll.typing import Array
 
 _ALPHAS = np.logspace(-4, 4, 17)
-# Relative to the spread of the target; a normal distribution needs a positive one.
+# Relative to the spread of the target; a normal distribution needs a positive spread.
 _MIN_STD = 1e-9
 
 
@@ -35,7 +35,7 @@ def constant_baseline(y: Array, n: int) -> Normal:
 def ridge_baseline(X: Array, y: Array, X_new: Array) -> Normal:
     """Predict with ridge regression and one spread for all rows of a target.
 
-    The penalty is chosen, and the spread measured, by leaving out one row at a time.
+    Leave-one-out errors determine the penalty and the spread.
     """
     columns = [_ridge(X, column) for column in y.T]
     mean = np.column_stack([predict(X_new) for predict, _ in columns])
@@ -46,14 +46,14 @@ def ridge_baseline(X: Array, y: Array, X_new: Array) -> Normal:
 def _ridge(X: Array, y: Array) -> tuple[Callable[[Array], Array], float]:
     is_seen = ~np.isnan(y)
     X, y = X[is_seen], y[is_seen]
-    if len(y) == 1:  # none would be left; its magnitude is all that is known
+    if len(y) == 1:  # leaving it out leaves no row; only its magnitude is known
         return lambda X_new: np.full(len(X_new), y[0]), float(abs(y[0]) or 1.0)
     centre, scale = y.mean(), y.std() or 1.0
     model = make_pipeline(
         StandardScaler(), RidgeCV(alphas=_ALPHAS, store_cv_results=True)
     )
     with warnings.catch_warnings():
-        # Collinear columns are no fault here: the larger penalties cope with them.
+        # Collinear columns are not a fault here: the larger penalties handle them.
         warnings.simplefilter("ignore", LinAlgWarning)
         model.fit(X, (y - centre) / scale)
     ridge = model[-1]

@@ -30,9 +30,9 @@ class Comparison:
     nll, crps, squared_error : dict of str to array of shape (n, d)
         Loss of each value by the name of the model, NaN where the target is missing.
     coverage : dict of str to array of shape (d,)
-        Share of values inside their 90 % intervals.
+        Share of values inside their 90% intervals.
     constant_crps : array of shape (n, d)
-        CRPS of mean and spread of the other folds, which a model has to beat.
+        CRPS of the constant baseline: mean and spread of the other folds.
     """
 
     nll: dict[str, Array]
@@ -44,12 +44,12 @@ class Comparison:
     def table(self, target: int = 0) -> list[dict[str, float | int | str]]:
         """Return a line for each model, by rank and log-likelihood, the best first.
 
-        A rank is shared by models that do not differ significantly.
+        Models that do not differ significantly share a rank.
 
         Parameters
         ----------
         target : int, default=0
-            Which of several targets: their units differ.
+            Position of the target.
         """
         nll, crps, square = (
             self._observed(losses, target)
@@ -102,23 +102,23 @@ def compare(
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> Comparison:
-    """Cross-validate models on the same folds, all trainings as one fleet.
+    """Cross-validate models on the same folds, all runs as one fleet.
 
     Parameters
     ----------
     models : mapping of str to HeteroscedasticRegressor
-        Not fitted themselves: each fold has a clone.
+        Each fold fits a clone.
     X : array of shape (n, n_features) or data frame
     y : array of shape (n, d)
         NaN marks missing entries.
     n_folds : int, default=5
     blocks : RowBlocks, optional
-        Rows of one group or time, which no fold divides. Each fold of blocks in time is
-        predicted by models of earlier rows; the earliest rows are not judged.
+        Rows of one group or time, which no fold divides. If blocks are in time, models
+        of earlier rows predict each fold, and the earliest rows are not scored.
     random_state : int, optional
-        Of the folds.
+        Seed of the folds.
     n_jobs : int, optional
-        Trainings at a time, by default one for each core.
+        Runs in parallel, by default one for each core.
     progress : bool, default=False
         Show a progress bar.
     """

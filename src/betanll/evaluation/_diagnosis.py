@@ -1,4 +1,4 @@
-"""The doctor's visit: a trial, the rule, and what follows."""
+"""The diagnosis: a trial, the rule that judges it, and the advice."""
 
 from __future__ import annotations
 
@@ -38,36 +38,36 @@ class TargetScores(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Diagnosis:
-    """What the doctor found.
+    """The result of :func:`diagnose`.
 
     Attributes
     ----------
     pitfall : bool
-        Whether likelihood training starves points of this data that it could learn.
+        Whether training with NLL starves points that the network could learn.
     recommended_beta : float
         Chosen by log-likelihood and errors on the validation rows. Without the
         pitfall it is 0 unless held-out rows confirm the choice.
     effective_sample_fraction, starved_fraction : float
-        Of the training rows under the likelihood.
+        Of the training rows under NLL.
     rmse, log_likelihood : dict of str to float
-        By objective, on held-out rows. The RMSE is in the unit of the target, or over
-        several targets in units of their spreads. The log-likelihood is summed over
-        targets; ``mse`` has a constant spread.
+        Scores on held-out rows, by objective. The RMSE is in the unit of the target;
+        with several targets, in units of their spreads. The log-likelihood is summed
+        over targets; ``mse`` has a constant spread.
     targets : list of TargetScores
-        The same for each target, in its unit.
+        The same scores for each target, in its unit.
     evidence : Evidence
-        What the verdict rests on.
+        The measurements behind the verdict.
     regions : list of Region
-        Where the ignored points are; empty without the pitfall.
+        Parts of input space with ignored points; empty without the pitfall.
     ignored_rows : array of int
         Held-out rows that gain most from the other objective, most first; empty
         without the pitfall.
     test_rows : array of int
         All held-out rows.
     test_inputs, target : arrays of shape (n, n_features) and (n, d)
-        Their inputs and targets.
+        Inputs and targets of the held-out rows.
     predictions : dict of str to Distribution
-        Of them, by objective.
+        Predictions for the held-out rows, by objective.
     n_rows, n_training_rows, n_updates : int
     feature_names : list of str
     """
@@ -93,11 +93,11 @@ class Diagnosis:
 
     @property
     def tradeoff(self) -> BetaTradeoff:
-        """What the recommended beta costs if all variance is misfit, or noise."""
+        """Cost of the recommended beta if variance is all misfit, or all noise."""
         return beta_tradeoff(self.evidence.log_variance_spread, self.recommended_beta)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the numbers, plain and in JSON's types."""
+        """Return the numbers as types of JSON."""
         low = self.evidence.gain_low
         return {
             "pitfall": self.pitfall,
@@ -139,17 +139,17 @@ def diagnose(
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> Diagnosis:
-    """Tell whether likelihood training starves points of this data.
+    """Detect whether training with NLL starves points of this data.
 
-    The same network is trained with the likelihood, two more betas and the squared
-    error on three fifths of the rows, and compared on rows it has not seen.
+    Trains one network with NLL, two more betas and the squared error on three fifths of
+    the rows, and compares the four on held-out rows.
 
     Parameters
     ----------
     model : HeteroscedasticRegressor, TrialSettings or None
-        Whose network, learning rate (unless it is searched for), batch size and budget
-        are put on trial; None stands for a network that learns wiggly functions fast.
-        It is not changed, and need not be fitted.
+        Gives network, learning rate (unless searched for), batch size and budget of
+        the trial. None: a network that learns wiggly functions fast. The model is not
+        changed, and need not be fitted.
     X : array of shape (n, n_features) or data frame
     y : array of shape (n,) or (n, n_targets)
         NaN marks missing entries.
@@ -162,16 +162,16 @@ def diagnose(
     blocks : RowBlocks, optional
         Rows of one group or time, which stay in one part.
     random_state : int, default=0
-        Same number, same diagnosis.
+        Seed; equal seeds give equal diagnoses.
     n_jobs : int, optional
-        Trainings at a time, by default one for each core.
+        Runs in parallel, by default one for each core.
     progress : bool, default=False
         Show a progress bar.
 
     Returns
     -------
     Diagnosis
-        Printing it gives the answer in plain words.
+        Print it to read the answer as sentences.
 
     Examples
     --------
@@ -246,7 +246,7 @@ def conclude(
         order = np.argsort(-evidence.reduction)
         helped = (evidence.weight < 1) & (evidence.reduction > 0)
         ignored = order[helped[order]]
-    # Held-out rows must not choose what they are to judge.
+    # Validation rows choose beta: held-out rows must stay out of the choice they score.
     log_density = {
         name: np.nansum(
             trial.predict(name, x[trial.validation]).log_prob(y[trial.validation]),
@@ -258,7 +258,7 @@ def conclude(
         _target_scores(name, predictions, target, i)
         for i, name in enumerate(target_names)
     ]
-    # Errors of several targets have no common unit but their spread.
+    # The spreads make the errors of several targets comparable.
     unit = scale if len(scores) > 1 else 1.0
     rmse = {
         n: metrics.rmse(p.mean / unit, target / unit) for n, p in predictions.items()
@@ -307,7 +307,7 @@ def _settings_of(model: Any, n_rows: int, n_inputs: int) -> TrialSettings:
     plan = model.plan_for(n_rows, n_inputs)
     network, _, optimizer = plan.candidates[0]
     trial = TrialSettings(batch_size=plan.batch_size, max_updates=plan.n_updates)
-    # Adam with a constant rate would not stand the rates of a falling one.
+    # Rates of a falling schedule are too high for Adam with a constant rate.
     if model.optimizer is None and not optimizer.takes("n_updates"):
         rates = {optimizer.learning_rate for _, _, optimizer in plan.candidates}
         rate = getattr(model, "best_learning_rate_", None)

@@ -1,4 +1,4 @@
-"""Columns that give the target away."""
+"""Columns that reveal the target."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ import numpy as np
 from betanll.typing import Array
 
 #: Error relative to the spread of the target below which a prediction is exact. Noise
-#: of 1 % of the spread gives 0.01, and rounding to three digits about 0.001.
+#: of 1% of the spread gives 0.01, and rounding to three digits about 0.001.
 MAX_ERROR = 1e-3
 _MIN_ROWS = 10
 _MIN_VALUES = 3
-#: A set of more columns than these is all of them.
+#: Largest set that the search tries; beyond it, the answer is all columns or none.
 _MAX_COLUMNS = 20
-# A straight line needs no more rows, and a thousand columns are still quick.
+# More rows hardly improve a straight line; these are quick with a thousand columns.
 _MAX_ROWS = 5000
 
 
 def revealing_columns(X: Array, y: Array, X_new: Array, y_new: Array) -> list[int]:
     """Return the columns that explain the target almost exactly, each by itself.
 
-    If none does by itself, return the smallest set that was found whose straight-line
-    model does; if there is none, an empty list. Held-out rows decide.
+    If no single column does, return the smallest set found whose straight-line model
+    does, or an empty list. Held-out rows decide.
 
     Parameters
     ----------
@@ -48,11 +48,11 @@ def revealing_columns(X: Array, y: Array, X_new: Array, y_new: Array) -> list[in
     X, y, X_new, y_new = X[is_seen], y[is_seen], X_new[is_seen_new], y_new[is_seen_new]
     every = -(-len(y) // _MAX_ROWS) or 1
     X, y = X[::every], y[::every]
-    # Whatever predicts two or three values, such as 0 and 1, predicts them exactly.
+    # A classifier of two or three values, such as 0 and 1, may legitimately be exact.
     has_rows = len(y) >= _MIN_ROWS and len(y_new) >= _MIN_VALUES
     if not has_rows or len(np.unique(y)) <= _MIN_VALUES:
         return []
-    # In units in which nothing overflows.
+    # Standardised, so that nothing overflows.
     X, X_new = _standardised(X, X_new)
     centre, scale = _location(y[:, None])
     y, y_new = (y - centre[0]) / scale[0], (y_new - centre[0]) / scale[0]
@@ -66,13 +66,13 @@ def revealing_columns(X: Array, y: Array, X_new: Array, y_new: Array) -> list[in
 
 
 def _smallest_set(X: Array, y: Array, X_new: Array, y_new: Array) -> list[int]:
-    """Add the column that helps most until the line is exact; then leave out others."""
+    """Add the most helpful column until the line is exact; then drop needless ones."""
     varying = [int(j) for j in np.flatnonzero(X.std(axis=0) > 0)]
 
     def is_enough(chosen: list[int]) -> bool:
         return _is_exact(_line(X[:, chosen], y, X_new[:, chosen]), y_new)
 
-    # With as many columns as rows, a set of them may be enough though all are not.
+    # With as many columns as rows, a subset may suffice though the full set does not.
     is_line_exact = is_enough(varying)
     if not is_line_exact and len(varying) < len(y) // 2:
         return []
@@ -99,12 +99,12 @@ def _line(X: Array, y: Array, X_new: Array) -> Array:
 
 
 def _is_exact(prediction: Array, target: Array) -> bool:
-    # Both are in units of the spread of the target.
+    # Arguments are in units of the spread of the target.
     return bool(np.sqrt(np.mean((prediction - target) ** 2)) <= MAX_ERROR)
 
 
 def _is_interpolated(x: Array, y: Array, x_new: Array, y_new: Array) -> bool:
-    """Return whether neighbours along one column have the target, line or not."""
+    """Return whether neighbours along one column predict the target, line or not."""
     values, position = np.unique(x, return_inverse=True)
     if len(values) < _MIN_ROWS:
         return False

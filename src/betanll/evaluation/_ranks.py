@@ -1,4 +1,4 @@
-"""Ranks in which methods that do not differ significantly share a place."""
+"""Ranks that methods share if they do not differ significantly."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from scipy import stats
 
 from betanll.typing import Array
 
-#: Of the two-sided t test of a mean difference.
+#: Significance level of the two-sided t test of a mean difference.
 _LEVEL = 0.05
 
 
 def ranks_with_ties(losses: Mapping[str, Array]) -> dict[str, int]:
     """Rank methods by their mean loss on the same rows, the smallest first.
 
-    The best method leads a group; all methods tie with it that do not differ from it by
-    a paired t test at 5 %. The best of the rest leads the next group, whose rank counts
-    the methods before it.
+    The best method ties with all methods that do not differ from it by a paired t test
+    at 5%. The best of the rest leads the next group, whose rank counts the methods
+    before it.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def ranks_with_ties(losses: Mapping[str, Array]) -> dict[str, int]:
     >>> ranks_with_ties({"a": rows, "b": rows + noise, "c": rows + 1})
     {'a': 1, 'b': 1, 'c': 3}
     """
-    # Equal means go by name, so that the order of the mapping does not matter.
+    # Equal means are sorted by name: the order of the mapping must not matter.
     order = sorted(losses, key=lambda name: (float(np.mean(losses[name])), name))
     ranks: dict[str, int] = {}
     while len(ranks) < len(order):

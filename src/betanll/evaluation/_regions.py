@@ -1,4 +1,4 @@
-"""Where in input space the ignored points are."""
+"""Parts of input space that contain the ignored points."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Region(NamedTuple):
     description : str
         Such as ``"x0 > 3.2 and x1 <= 0.5"``.
     n_rows : int
-        Held-out rows in it.
+        Held-out rows in the region.
     gain_share : float
-        Part of the whole gain that lies in it.
+        Share of the whole gain that lies in the region.
     rmse, challenger_rmse : float
         In units of the targets' spread.
     """
@@ -78,7 +78,7 @@ def find_regions(
 
 
 def _paths(tree: Any, names: Sequence[str]) -> list[tuple[int, str]]:
-    """Return the leaves and what is true in them."""
+    """Return the leaves with their conditions."""
     found = []
 
     def visit(node: int, bounds: dict[int, tuple[float, float]]) -> None:

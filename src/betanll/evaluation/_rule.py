@@ -1,9 +1,9 @@
 """The rule that tells misfit from noise.
 
-Likelihood training gives a point less weight the larger its predicted variance. That
-is right if the variance is noise, and the trap if it is misfit. The two differ in one
-thing: another objective, which looks at all points, predicts held-out points of the
-second kind much better, and points of the first kind not at all.
+NLL gives a point less weight the larger its predicted variance. This is right if the
+variance is noise, and the pitfall if it is misfit. To distinguish them, compare with an
+objective that weights all points alike. It predicts misfit points much better, and
+noise no better.
 """
 
 from __future__ import annotations
@@ -23,46 +23,46 @@ from betanll.diagnostics import (
 )
 from betanll.typing import Array
 
-#: The likelihood's squared error must fall by this share with another objective ...
+#: The squared error of NLL must fall by this share with another objective ...
 MIN_GAIN = 0.25
-#: ... and by this one at the lower end of a one-sided 95 % interval ...
+#: ... and by this one at the lower end of a one-sided 95% interval ...
 MIN_LOW_GAIN = 0.1
 #: ... and at least this share of the gain must lie in points with less than average
 #: weight.
 MIN_IGNORED_SHARE = 0.5
 
 RULE = (
-    "The likelihood starves points if another objective, trained on the same rows, "
+    "NLL starves points if another objective, trained on the same rows, "
     f"lowers the squared error on held-out rows by at least {MIN_GAIN:.0%} (by "
-    f"{MIN_LOW_GAIN:.0%} at the lower end of a one-sided 95 % interval), and at "
-    f"least {MIN_IGNORED_SHARE:.0%} of that gain lies in rows to which the likelihood "
-    "gives less than average weight."
+    f"{MIN_LOW_GAIN:.0%} at the lower end of a one-sided 95% interval), and at "
+    f"least {MIN_IGNORED_SHARE:.0%} of that gain lies in rows to which NLL gives less "
+    "than average weight."
 )
 
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What held-out rows say about a likelihood training.
+    """Measurements on held-out rows of a network trained with NLL.
 
     Parameters
     ----------
     pitfall : bool
         The verdict of the rule.
     challenger : str
-        The objective that the likelihood is compared with.
+        The objective that NLL is compared with.
     gain : float
-        Share of the likelihood's squared error that the challenger removes.
+        Share of the squared error of NLL that the challenger removes.
     gain_low : float
-        Lower end of its one-sided 95 % interval.
+        Lower end of the one-sided 95% interval of `gain`.
     ignored_share : float
-        Part of the gain in rows that the likelihood gives less than average weight.
+        Share of the gain in rows to which NLL gives less than average weight.
     effective_sample_fraction, starved_fraction, log_variance_spread : float
-        Of the training rows under the likelihood; starved is a row whose weight is
-        below a twentieth of the average.
+        Of the training rows under NLL; a row is starved if its weight is below a
+        twentieth of the average.
     weight : array of shape (n,)
         Weights of the held-out rows relative to the average training row.
     reduction : array of shape (n,)
-        By how much the challenger lowers the squared error of a held-out row, in units
+        Reduction of the squared error of each held-out row by the challenger, in units
         of the target's spread.
     """
 
@@ -91,14 +91,14 @@ def judge(
     Parameters
     ----------
     squared_errors : mapping of str to array of shape (n,)
-        On held-out rows, averaged over targets in units of their spread; NaN where the
+        Of held-out rows, averaged over targets in units of their spread; NaN where the
         target is missing.
     subject, challenger : str
-        The likelihood's and the other model's name in the mapping.
+        Names of NLL and of the other model in the mapping.
     variance : array of shape (n, d)
-        The likelihood's predicted variances of the same rows.
+        Variances that NLL predicts for the same rows.
     training_variance : array of shape (m, d)
-        And of the rows it was trained on.
+        Variances that NLL predicts for its training rows.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A diagnosis in plain words."""
+"""A diagnosis as sentences."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _N_ROWS_NAMED = 8
 
 
 def sentences(diagnosis: Diagnosis) -> Iterator[str]:
-    """Yield the answer, then what it rests on, then what to do."""
+    """Yield the answer, then the evidence, then the advice."""
     evidence = diagnosis.evidence
     nll = diagnosis.rmse["nll"]
     other = diagnosis.rmse[evidence.challenger]
@@ -25,26 +25,26 @@ def sentences(diagnosis: Diagnosis) -> Iterator[str]:
         unit = " (over all targets, in units of their spreads)"
     if diagnosis.pitfall:
         yield (
-            "Yes: likelihood training (NLL) starves points here. It takes what it has "
-            "not learnt for noise."
+            "Yes: training with NLL starves points here. It treats unlearned structure "
+            "as noise."
         )
         yield (
             f"On held-out rows its typical error is {nll:.4g}{unit}; "
             f"{evidence.challenger}, the same network on the same rows, has "
             f"{other:.4g}. "
             f"{_share(evidence.ignored_share)} of the difference lies in rows to which "
-            "the likelihood gives less than average weight, so their high variance is "
-            "misfit, not noise."
+            "NLL gives less than average weight, so their high variance is misfit, not "
+            "noise."
         )
     else:
-        yield "No: likelihood training (NLL) does not starve points here."
+        yield "No: training with NLL does not starve points here."
         yield (
             f"On held-out rows its typical error is {nll:.4g}{unit}; the best of the "
             f"other objectives, {evidence.challenger}, has {other:.4g}. "
             f"{_why_not(diagnosis)}"
         )
     yield (
-        "The likelihood trains the mean as if on "
+        "NLL trains the mean as if on "
         f"{diagnosis.effective_sample_fraction:.0%} of the rows; "
         f"{diagnosis.starved_fraction:.0%} of them have less than a twentieth of the "
         "average weight."
@@ -58,14 +58,14 @@ def sentences(diagnosis: Diagnosis) -> Iterator[str]:
         )
     if len(diagnosis.ignored_rows):
         rows = ", ".join(str(row) for row in diagnosis.ignored_rows[:_N_ROWS_NAMED])
-        yield f"Rows that suffer most (counted from 0, of those held out): {rows}."
+        yield f"Most neglected held-out rows, counted from 0: {rows}."
     yield _advice(diagnosis)
     if diagnosis.n_rows > MAX_ROWS:
         yield f"Of {diagnosis.n_rows} rows, {MAX_ROWS} drawn at random were used."
 
 
 def _share(share: float) -> str:
-    """Return a share; elsewhere the challenger may be worse, so it can exceed one."""
+    """Return a share as text; it exceeds 1 if the challenger is worse elsewhere."""
     return "All" if share >= 0.995 else f"{share:.0%}"
 
 
@@ -86,11 +86,11 @@ def _why_not(diagnosis: Diagnosis) -> str:
 
 
 def _advice(diagnosis: Diagnosis) -> str:
-    """Say which beta to take, and what held-out rows say about it."""
+    """Return the recommended beta and its held-out scores as a sentence."""
     beta = diagnosis.recommended_beta
     if beta == 0:
         return (
-            "Recommended: keep beta 0, the plain likelihood. "
+            "Recommended: keep beta 0, plain NLL. "
             f"{_on_better_betas(diagnosis)}Beta 0.5 is the safe choice if data or "
             f"network may change.{_on_constant_spread(diagnosis)}"
         )
@@ -122,7 +122,7 @@ def _advice(diagnosis: Diagnosis) -> str:
 
 
 def _on_better_betas(diagnosis: Diagnosis) -> str:
-    """Say so if the held-out scores of another beta are better nevertheless."""
+    """Return a sentence if another beta has better held-out scores, else nothing."""
     rmse, likelihood = diagnosis.rmse, diagnosis.log_likelihood
     better = [
         f"{beta:g}"
@@ -138,7 +138,7 @@ def _on_better_betas(diagnosis: Diagnosis) -> str:
 
 
 def _on_constant_spread(diagnosis: Diagnosis) -> str:
-    """Say so if one spread for all rows predicts better than a learned one."""
+    """Return a sentence if a constant spread predicts better than a learned spread."""
     likelihood = diagnosis.log_likelihood
     constant = likelihood.get("mse", -math.inf)
     if constant <= max(likelihood[name] for name in BETAS):

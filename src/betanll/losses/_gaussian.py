@@ -20,8 +20,8 @@ def gaussian_nll(
 
     .. math:: \tfrac12 \left( \log v + \frac{(y - \mu)^2}{v} \right)
 
-    Its mean gradient :math:`(\mu - y) / v` all but ignores points of large predicted
-    variance, and a point that is not fitted yet looks like one: see :func:`beta_nll`.
+    The gradient of the mean, :math:`(\mu - y) / v`, nearly vanishes at large predicted
+    variance, which points that are not fitted yet have: see :func:`beta_nll`.
 
     Parameters
     ----------
@@ -65,9 +65,9 @@ def beta_nll(
     .. math:: \lfloor v \rfloor^{\beta} \cdot
         \tfrac12 \left( \log v + \frac{(y - \mu)^2}{v} \right)
 
-    with :math:`\lfloor\cdot\rfloor` a stop-gradient. The weight gives badly fitted
-    points back the attention that the likelihood takes from them, and leaves the
-    optimum (:math:`\mu = E[y|x]`, :math:`v = E[(y - \mu)^2|x]`) where it was:
+    with :math:`\lfloor\cdot\rfloor` a stop-gradient. The factor restores the weight of
+    badly fitted points, and leaves the optimum unchanged (:math:`\mu = E[y|x]`,
+    :math:`v = E[(y - \mu)^2|x]`):
 
     .. math:: \partial_\mu = \frac{\mu - y}{v^{1 - \beta}}, \qquad
         \partial_v = \frac{v - (y - \mu)^2}{2 v^{2 - \beta}}
@@ -119,7 +119,7 @@ def beta_nll(
     constant = _HALF_LOG_2PI if full else 0.0
 
     def weight(exponent: float | Array) -> Array:
-        # Arrays pass unchecked: they may be traced, and looking at them costs time.
+        # Arrays pass unchecked: they may be traced, and a check costs time.
         if isinstance(exponent, Real) or not hasattr(exponent, "shape"):
             check_exponent("beta", exponent)
         # v ** exponent; the logarithm is at hand and a power costs twice an exp.
@@ -155,9 +155,9 @@ def faithful_nll(mean: Array, variance: Array, target: Array) -> Array:
     .. math:: \tfrac12 (y - \mu)^2 + \tfrac12 \left( \log v +
         \frac{(y - \lfloor\mu\rfloor)^2}{v} \right)
 
-    The mean gets exactly the gradient of the squared error. For a network whose trunk
-    does so too, the variance head must read stop-gradient features, as the objective
-    :class:`betanll.objectives.Faithful` arranges.
+    The mean gets exactly the gradient of the squared error. For the trunk to get it
+    too, the variance head must read stop-gradient features, as in
+    :class:`betanll.objectives.Faithful`.
 
     References
     ----------
@@ -184,9 +184,9 @@ def natural_gaussian_nll(
 ) -> Array:
     r"""Gaussian NLL in natural parameters, jointly convex in them.
 
-    With :math:`\mu = -\eta_1 / 2\eta_2` and :math:`v = -1 / 2\eta_2` the value is that
-    of :func:`gaussian_nll`; the gradients :math:`\mu - y` and
-    :math:`\mu^2 + v - y^2` do not contain :math:`1 / v`.
+    With :math:`\mu = -\eta_1 / 2\eta_2` and :math:`v = -1 / 2\eta_2` the value equals
+    :func:`gaussian_nll`; the gradients :math:`\mu - y` and :math:`\mu^2 + v - y^2` do
+    not contain :math:`1 / v`.
 
     Parameters
     ----------
@@ -250,6 +250,6 @@ def crps_gaussian(mean: Array, variance: Array, target: Array) -> Array:
     z = residual / std
     density = xp.exp(-0.5 * z * z) / math.sqrt(2 * math.pi)
     two_cdf_minus_one = erf(z / math.sqrt(2))
-    # The residual stands for std * z: the derivative of that product by std subtracts
-    # two terms of size z, and of their difference float32 keeps nothing for large z.
+    # The residual replaces std * z, whose derivative by std subtracts two terms of size
+    # z: for large z, float32 would lose the difference.
     return residual * two_cdf_minus_one + std * (2 * density - 1 / math.sqrt(math.pi))

@@ -1,10 +1,10 @@
-"""Quality of predictions, in the unit of the target and in double precision.
+"""Scores of predictions, in the unit of the target and in double precision.
 
-Targets have exactly the shape of the prediction. A NaN target is a missing entry and
-is left out everywhere; an infinite one raises. A NaN in a *prediction* is not left out
-but makes the result NaN.
+Targets have exactly the shape of the prediction. All metrics skip NaN targets, which
+are missing entries, and raise for infinite targets. A NaN in a *prediction* makes the
+result NaN.
 
-The scorers at the end fit scikit-learn's ``scoring`` parameter.
+The scorers fit scikit-learn's ``scoring`` parameter.
 """
 
 from betanll.metrics._intervals import (

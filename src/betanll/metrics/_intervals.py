@@ -48,8 +48,9 @@ def interval_width(interval: ArrayLike) -> float:
 def interval_score(interval: ArrayLike, target: ArrayLike, coverage: float) -> float:
     """Return the interval score, averaged over observed entries; smaller is better.
 
-    It is the width plus, for a target outside, 2 / (1 - coverage) times its distance
-    from the interval. The central interval of the true distribution minimises it.
+    The score is the width plus, for targets outside, 2 / (1 - coverage) times the
+    distance from the interval. The central interval of the true distribution minimises
+    the expected score.
 
     Parameters
     ----------
@@ -77,7 +78,7 @@ def interval_score(interval: ArrayLike, target: ArrayLike, coverage: float) -> f
 def pinball_loss(quantiles: ArrayLike, target: ArrayLike, levels: ArrayLike) -> float:
     """Return the quantile loss, averaged over observed entries and levels.
 
-    Averaged over evenly spread levels, it is half the CRPS.
+    Averaged over evenly spread levels, the loss is half the CRPS.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ from betanll.typing import Array
 
 @dataclass(frozen=True)
 class LogLikelihoodScorer:
-    """The mean log-likelihood of the targets; greater is better."""
+    """The mean log-likelihood; greater is better."""
 
     def __call__(self, estimator: Any, X: Any, y: ArrayLike) -> float:
         predictive = _predict_dist(*_unwrap(estimator, X))
@@ -56,8 +56,8 @@ class _IntervalScorer(ABC):
 class CoverageScorer(_IntervalScorer):
     """The observed coverage of the central intervals, a number to report.
 
-    It is no target for a search, since greater is not better: see
-    `NegCoverageErrorScorer` and `NegIntervalScoreScorer`.
+    Greater is not better: search with `NegCoverageErrorScorer` or
+    `NegIntervalScoreScorer` instead.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class CoverageScorer(_IntervalScorer):
 class NegCoverageErrorScorer(_IntervalScorer):
     """Minus the distance between observed and nominal coverage.
 
-    Useless intervals can have perfect coverage, so report it next to a proper score.
+    Useless intervals can have perfect coverage: also report a proper score.
 
     Parameters
     ----------
@@ -122,16 +122,16 @@ class NegIntervalScoreScorer(_IntervalScorer):
 log_likelihood_scorer = LogLikelihoodScorer()
 #: Minus the mean CRPS.
 neg_crps_scorer = NegCRPSScorer()
-#: The observed coverage of 90 % intervals.
+#: The observed coverage of 90% intervals.
 coverage_scorer = CoverageScorer()
-#: Minus the distance of the observed coverage of 90 % intervals from 0.9.
+#: Minus the distance of the observed coverage of 90% intervals from 0.9.
 neg_coverage_error_scorer = NegCoverageErrorScorer()
-#: Minus the mean interval score of 90 % intervals.
+#: Minus the mean interval score of 90% intervals.
 neg_interval_score_scorer = NegIntervalScoreScorer()
 
 
 def _unwrap(estimator: Any, X: Any) -> tuple[Any, Any]:
-    """Find the regressor inside searches and pipelines, and the inputs it receives."""
+    """Return the regressor inside searches and pipelines, and its inputs."""
     while not _offers(estimator, "predict_dist", "predict_interval"):
         if hasattr(estimator, "best_estimator_"):
             estimator = estimator.best_estimator_
@@ -179,7 +179,7 @@ def _has_return_std(estimator: Any) -> bool:
 
 
 def _like(shape: tuple[int, ...], y: ArrayLike) -> Array:
-    """Turn a target of one column into a vector or back, as the prediction has it."""
+    """Reshape a target of one column, vector or matrix, to match the prediction."""
     target = as_array(y)
     is_column = {target.shape, shape} == {shape[:1], (*shape[:1], 1)}
     return target.reshape(shape) if is_column else target

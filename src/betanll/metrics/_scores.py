@@ -35,9 +35,9 @@ def rmse(mean: ArrayLike, target: ArrayLike) -> float:
 def log_likelihood(predictive: Distribution, target: ArrayLike) -> float:
     """Return the log-density, summed over outputs and averaged over samples.
 
-    With missing targets, each output is averaged over its own observed rows before
-    the sum over outputs, so that the result stays comparable with complete data. An
-    output without any observed row raises.
+    With missing targets, each output is averaged over its observed rows before the sum
+    over outputs, so that the result stays comparable with complete data. Raises if an
+    output has no observed row.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def log_likelihood(predictive: Distribution, target: ArrayLike) -> float:
     n_observed = observed.sum(axis=0)
     if not np.all(n_observed):
         raise ValueError("every output needs at least one observed target")
-    # The log-sum-exp of a mixture warns of NaN, which targets and means may be.
+    # The log-sum-exp of a mixture warns of NaN targets and means.
     with np.errstate(invalid="ignore"):
         log_prob = predictive.log_prob(target)
     return float(np.sum(np.where(observed, log_prob / n_observed, 0.0)))
@@ -60,9 +60,9 @@ def log_likelihood(predictive: Distribution, target: ArrayLike) -> float:
 def mean_squared_z(predictive: Distribution, target: ArrayLike) -> float:
     """Return the mean of ``((target - mean) / std)**2``, which is 1 if calibrated.
 
-    Larger values mean overconfidence: multiplying the variances by this number makes
-    them right on average. A Student-t of df <= 2 counts as 0, its variance being
-    infinite, and one of df <= 1 gives NaN.
+    Larger values mean overconfidence: multiply the variances by this number to correct
+    them on average. A Student-t with 1 < df <= 2 counts as 0, because its variance is
+    infinite; df <= 1 gives NaN.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def mean_squared_z(predictive: Distribution, target: ArrayLike) -> float:
 def crps(predictive: Distribution, target: ArrayLike) -> float:
     """Return the continuous ranked probability score, averaged over rows and outputs.
 
-    A proper score in the unit of the target, to be minimised. It becomes the absolute
+    A proper score in the unit of the target; smaller is better. It becomes the absolute
     error as the distribution shrinks to a point, and a single outlier costs no more
     than its distance. `Distribution.crps` returns the score of each entry.
 
@@ -95,7 +95,7 @@ def crps(predictive: Distribution, target: ArrayLike) -> float:
 
 @dataclass(frozen=True)
 class Scores:
-    """What `evaluate` returns.
+    """The scores that `evaluate` returns.
 
     Parameters
     ----------
@@ -127,8 +127,7 @@ def evaluate(
     ----------
     predictive : Distribution of shape (n,) or (n, d)
     target : array of the same shape
-        NaN marks missing entries. Widths do not depend on targets and are averaged
-        over all entries.
+        NaN marks missing entries. Widths are averaged over all entries, missing or not.
     levels : sequence of floats in (0, 1)
         Nominal coverages of the intervals.
     intervals : callable, optional

@@ -1,4 +1,4 @@
-"""Targets: their shape, their missing entries, and means over the rest."""
+"""Checks of targets, and means over their observed entries."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def check_finite_or_missing(target: ArrayLike) -> Array:
 
 
 def mean_observed(values: ArrayLike, target: Array) -> float:
-    """Mean of the elementwise `values` over the entries whose target is known."""
+    """Return the mean of elementwise `values` where the target is not missing."""
     observed = ~np.isnan(target)
     if not observed.any():
         raise ValueError("there is no observed target to average over")

@@ -1,4 +1,4 @@
-"""On which rows networks are trained, and which of them are kept."""
+"""Rows for training and validation, and the choice among trained networks."""
 
 from betanll.model_selection._crossfit import crossfit
 from betanll.model_selection._plan import (

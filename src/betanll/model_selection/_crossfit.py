@@ -1,7 +1,7 @@
-"""The protocol without a refit: each member leaves out rows of its own.
+"""The protocol without a refit: each member holds out different rows.
 
-Those rows end the member's training, and tell how far it is off on rows that it has not
-seen. With ten members that leave out a fifth each, two have not seen any given row.
+The held-out rows stop the member early, and measure its error on unseen rows. With ten
+members that hold out a fifth each, two members have not seen a given row.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from betanll.objectives import Objective
 from betanll.training import Data, FitResult, FitTask, Optimizer
 from betanll.typing import Rows
 
-#: Members that try the candidates.
+#: Number of members that train all candidates.
 _MAX_SCOUTS = 5
 
 
@@ -37,10 +37,9 @@ def crossfit(
 ) -> Steps[FittedModel]:
     """Train the members of an ensemble, each with its own validation rows.
 
-    `order` is a permutation of the rows: validation parts are windows of it, which
-    begin and end where blocks of rows do, at `starts` if there are blocks. Of several
-    candidates the one with the best mean score of a few members is kept, and the other
-    members are trained with it alone.
+    `order` is a permutation of the rows: validation parts are windows of it. With
+    blocks of rows, windows begin and end where blocks do, at `starts`. A few members
+    train all candidates; the other members train only the best, by mean score.
     """
     n_members, n = len(plan.seeds), len(data)
     n_train = plan.n_train(n)

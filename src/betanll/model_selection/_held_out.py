@@ -1,11 +1,13 @@
-"""What rows that members have not seen say about the ensemble.
+"""Residuals of the ensemble, estimated from rows that members have not seen.
 
-Two members that have not seen a row predict it as two of the ensemble predict a new
-one. Half their squared difference estimates the variance of a member, of which their
-mean has a half and that of M members an M-th. For one row that is a guess from one
-number. The other members, which have seen the row, tell as well where members differ
-more than elsewhere; as they know its target they differ too little, and the pairs have
-to say how much. What is used is a mean of the guess and of what the others say.
+Two members that have not seen a row differ as they would on a new row. Half their
+squared difference estimates the variance of a member. The mean of two members has half
+of this variance, and the mean of M members an M-th. For a single row, the estimate is
+noisy.
+
+The members that have seen the row also show where members differ more than elsewhere.
+They know its target and so differ too little; the pairs determine by what factor. The
+variance used is the mean of both estimates.
 """
 
 from __future__ import annotations
@@ -20,14 +22,14 @@ import numpy.typing as npt
 from betanll.model_selection._plan import (
     HeldOutResiduals,
     root_mean_square,
+    standardised_moments,
     weighted_mean,
-    whitened_moments,
 )
 from betanll.model_selection._windows import Window, are_paired, shared_rows
 from betanll.preprocessing import Matrix
 from betanll.training import Data, FitResult
 
-#: Residuals of more rows would hardly change their scale.
+#: Rows used; more rows would hardly change the scale of the residuals.
 _MAX_ROWS = 50_000
 #: Lower bound on the squared error of the ensemble relative to one member; smaller
 #: estimates are treated as chance.
@@ -37,8 +39,8 @@ _MIN_SHARE = 0.25
 class _Part(NamedTuple):
     """Predictions for rows that one or two members have not seen, (n, n_targets).
 
-    The last two are about the variance of a member: a guess for each row, and a number
-    that is to be proportional to it, 0 where nobody tells.
+    `guess` estimates the variance of a member for each row; `shape` should be
+    proportional to it, and is 0 where it is unknown.
     """
 
     residuals: Matrix
@@ -51,10 +53,10 @@ class _Part(NamedTuple):
 def held_out_residuals(
     members: Sequence[FitResult], parts: Sequence[Data]
 ) -> tuple[HeldOutResiduals, Matrix]:
-    """Return standardised residuals, and the root mean square of whitened ones.
+    """Return residuals in predicted deviations, and the RMS in standardised units.
 
-    Both are of rows that members have not seen, shrunk to the size that residuals of
-    the ensemble would have.
+    Residuals are of rows that members have not seen, shrunk to the size of the
+    ensemble's residuals.
     """
     n_members, places = len(members), range(len(members))
     if are_paired([_window(part) for part in parts], len(parts[0])):
@@ -85,11 +87,11 @@ def _between(part: _Part, n_members: int) -> Matrix:
     is_told = part.shape > 0
     usual = weighted_mean(part.shape, part.weights * is_told, default=0.0)
     relative = np.where(is_told, part.shape / np.where(usual > 0, usual, 1.0), 1.0)
-    # Of three members one has seen a row, and differs from nobody.
+    # Of three members one has seen a row: there is no other member to compare.
     usual_noise = weighted_mean(part.noise, part.weights, default=1.0)
     relative = np.where(usual > 0, relative, part.noise / usual_noise)
     told = relative * weighted_mean(part.guess, part.weights, default=0.0)
-    # Two members alone differ on a new row by just such a guess.
+    # The ensemble of two has no other members: the guess alone counts.
     share = max(1 / 2, 1 / math.sqrt(max(n_members - 1, 1)))
     return share * part.guess + (1 - share) * told
 
@@ -97,13 +99,13 @@ def _between(part: _Part, n_members: int) -> Matrix:
 def _pair(
     one: int, two: int, members: Sequence[FitResult], parts: Sequence[Data]
 ) -> _Part:
-    """Return what members say of rows that neither of two has seen."""
+    """Return predictions for the rows that neither of two members has seen."""
     part, n = parts[one], len(parts[one])
     shared = shared_rows(_window(part), _window(parts[two]), n)
     places = part.n_train + np.array(shared, np.intp)
     places = places[: _MAX_ROWS // len(members)]
     x, y, w = part.samples(places)
-    moments = [whitened_moments(member, x) for member in members]
+    moments = [standardised_moments(member, x) for member in members]
     (mean, noise), (other, its_noise) = moments[one], moments[two]
     rows = (part.first + places) % n
     shape = _variance_of_seers(
@@ -133,13 +135,13 @@ def _variance_of_seers(means: Matrix, have_seen: npt.NDArray[np.bool_]) -> Matri
 
 
 def _single(m: int, members: Sequence[FitResult], part: Data) -> _Part:
-    """Return what members say of rows that one of them has not seen."""
+    """Return predictions for the rows that one member has not seen."""
     n_members = len(members)
     places = part.n_train + np.arange(part.n_validation)[: _MAX_ROWS // n_members]
     x, y, w = part.samples(places)
-    moments = [whitened_moments(member, x) for member in members]
+    moments = [standardised_moments(member, x) for member in members]
     mean, noise = moments[m]
-    # It is too large where the member is wrong, but there is nobody else to ask.
+    # Too large where this member is wrong, but no other member has not seen the row.
     variance = np.var([its_mean for its_mean, _ in moments], axis=0)
     between = variance * n_members / max(n_members - 1, 1)
     return _Part(

@@ -27,37 +27,37 @@ LEARNING_RATES = (1e-4, 3e-4, 7e-4, 1e-3, 3e-3, 7e-3)
 #: Exponents that ``beta="auto"`` chooses from.
 BETAS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
-#: Of the learning rate, tried in turn when training diverges.
+#: Factors of the learning rate, tried in turn when training diverges.
 RATE_FACTORS = (1 / 3, 1 / 9)
 
-#: One row could not be whitened.
+#: A single row cannot be standardised.
 MIN_TRAINING_ROWS = 2
 
 
-#: What is trained and how.
+#: A network, its objective and its optimiser.
 Candidate = tuple[Network, Objective, Optimizer]
 
 
 @dataclass(frozen=True)
 class FitPlan:
-    """What is trained, for how long, and what follows; "auto" is resolved here.
+    """Candidates, budget and protocol of a fit, with every "auto" resolved.
 
     Parameters
     ----------
     candidates : sequence of (Network, Objective, Optimizer)
-        The one that validates best is kept. For networks with an attribute `n_bins`
-        above 0 inputs become positions, else they are whitened.
+        The fit keeps the candidate with the best validation score. Networks with an
+        attribute `n_bins` above 0 read positions, others standardised inputs.
     seeds : sequence of int
-        One for each member of the ensemble.
+        Seed of each member of the ensemble.
     n_updates : int
         Updates of a full budget.
     batch_size : int
         Rows in an update, or all if there are fewer.
     patience : int, optional
-        Validations without improvement that end a run, by default a tenth of those in a
-        full budget, and at least three.
+        Validations in a row without improvement before a run stops. By default, a
+        tenth of the validations in a full budget, and at least three.
     max_evaluations : int, optional
-        Validations in a full budget at most, by default one after each epoch.
+        Most validations in a full budget, by default one after each epoch.
     validation_fraction : float, default=0.2
     refit : bool, default=False
         Train again on all rows (:func:`search_and_refit`), or give each member
@@ -115,13 +115,13 @@ class FitPlan:
 
 
 class HeldOutResiduals(NamedTuple):
-    """How far predictions are off on rows that were not used for training.
+    """Residuals on rows that were not used for training.
 
     Parameters
     ----------
     residuals, weights : arrays of shape (n, n_targets)
-        Residuals are in predicted standard deviations; those of missing targets have
-        weight zero.
+        Residuals are in predicted standard deviations; the weight is zero where the
+        target is missing.
     """
 
     residuals: Matrix
@@ -130,10 +130,10 @@ class HeldOutResiduals(NamedTuple):
 
 @dataclass(frozen=True)
 class FittedModel:
-    """A fitted model in standardised units, and how it came about.
+    """A fitted model in standardised units, with the record of its training.
 
-    `residual_scale` is the root mean square of the residuals of held-out rows; without
-    a refit, `held_out` has these residuals in units of the ensemble's spread.
+    `residual_scale` is the root mean square of the residuals on held-out rows. Without
+    a refit, `held_out` holds these residuals in units of the ensemble's spread.
     """
 
     inputs: Standardizer | QuantilePositions
@@ -150,7 +150,7 @@ class FittedModel:
 
 
 def search_table(results: Sequence[FitResult]) -> dict[str, list[Any]]:
-    """Return a table of trainings, in columns."""
+    """Return the columns of a table of runs."""
     return {
         "learning_rate": [result.optimizer.learning_rate for result in results],
         "beta": [getattr(result.objective, "beta", None) for result in results],
@@ -163,7 +163,7 @@ def search_table(results: Sequence[FitResult]) -> dict[str, list[Any]]:
 
 
 def bins_of(net: Network) -> int:
-    """Return the bins of the positions that a network reads, 0 for whitened inputs."""
+    """Return the number of bins of a network, 0 if it reads standardised inputs."""
     return getattr(net, "n_bins", 0)
 
 
@@ -176,7 +176,7 @@ def scheduled(optimizer: Optimizer, budget: Budget, n_train: int) -> Optimizer:
 
 
 def slower(optimizer: Optimizer) -> Iterator[Optimizer]:
-    """Yield the optimiser, then with smaller learning rates if it has one."""
+    """Yield the optimiser, then copies with smaller learning rates if it has any."""
     yield optimizer
     rate = optimizer.learning_rate
     if rate is not None:
@@ -185,7 +185,7 @@ def slower(optimizer: Optimizer) -> Iterator[Optimizer]:
 
 
 def all_diverged(results: Sequence[FitResult]) -> DivergedError:
-    """Return the error of a search that found nothing."""
+    """Return the error to raise when all runs of a search diverged."""
     rates = sorted(
         {
             result.optimizer.learning_rate
@@ -203,22 +203,22 @@ def all_diverged(results: Sequence[FitResult]) -> DivergedError:
     )
 
 
-def whitened_moments(result: FitResult, x: Any) -> tuple[Matrix, Matrix]:
-    """Return mean and variance that a network predicts, both whitened."""
+def standardised_moments(result: FitResult, x: Any) -> tuple[Matrix, Matrix]:
+    """Return the predicted mean and variance in standardised units."""
     parameters = predict_parameters(result.network, result.objective, result.params, x)
     predictive = result.objective.predictive(parameters)
     return predictive.mean, predictive.variance
 
 
 def weighted_mean(values: Matrix, weights: Matrix, *, default: float) -> Matrix:
-    """Return the weighted mean of each column, `default` where all weights are zero."""
+    """Return the weighted mean of each column, `default` if all weights are zero."""
     total = np.sum(weights, axis=0)
     mean = np.sum(weights * values, axis=0) / np.where(total > 0, total, 1)
     return np.where(total > 0, mean, default)
 
 
 def root_mean_square(residuals: Matrix, weights: Matrix) -> Matrix:
-    """Return it for each target, 1 for one without a value."""
+    """Return the weighted RMS of each target, 1 if all weights are zero."""
     square = weighted_mean(residuals**2, weights, default=1.0)
     return np.sqrt(np.maximum(square, 1e-8))
 

@@ -1,4 +1,4 @@
-"""Rows of a table on their way into training."""
+"""The rows of a table, standardised and split for training."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from betanll.typing import Rows
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Rows as the user gave them; a NaN target is a missing one.
+    """Rows as the user gave them; NaN marks a missing target.
 
-    No part of the rows divides one of the `blocks`, if there are any.
+    Splits never divide one of the `blocks`.
     """
 
     inputs: npt.NDArray[np.floating]
@@ -45,7 +45,7 @@ class TrainingData:
     def parted(
         self, fraction: float, random: np.random.RandomState
     ) -> tuple[TrainingData, TrainingData]:
-        """Return training rows and about so large a share of held-out rows."""
+        """Return training rows, and about this share of the rows as held-out rows."""
         n = len(self)
         n_held_out = max(1, round(fraction * n))
         order, starts = self.order(random)
@@ -56,8 +56,7 @@ class TrainingData:
         return self[order[:cut]], held_out
 
     def order(self, random: np.random.RandomState) -> tuple[Rows, Rows | None]:
-        """Return the rows in the order in which parts are cut off, and where blocks
-        begin in it."""
+        """Return the order from which parts are cut, and where blocks begin in it."""
         if self.blocks is None:
             return random.permutation(len(self)), None
         return self.blocks.order(random)

@@ -12,7 +12,7 @@ from typing import TypeVar
 from betanll.training import FitResult, FitTask, fit_fleet
 
 Outcome = TypeVar("Outcome")
-#: Yields training tasks, receives their results and returns what was fitted.
+#: Yields training tasks, receives their results and returns the fitted model.
 Steps = Generator[list[FitTask], list[FitResult], Outcome]
 
 
@@ -22,7 +22,7 @@ def run(
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> list[Outcome]:
-    """Run fits side by side, their tasks of one stage as one fleet."""
+    """Run several fits; the tasks of each stage form one fleet."""
     fitted: dict[int, Outcome] = {}
     waiting = {i: next(steps) for i, steps in enumerate(fits)}
     while waiting:

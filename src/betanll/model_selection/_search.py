@@ -17,7 +17,7 @@ from betanll.model_selection._plan import (
     scheduled,
     search_table,
     slower,
-    whitened_moments,
+    standardised_moments,
 )
 from betanll.model_selection._rows import TrainingData
 from betanll.model_selection._run import Steps
@@ -30,8 +30,8 @@ def search_and_refit(
 ) -> Steps[FittedModel]:
     """Choose among the candidates on validation rows, then refit on all rows.
 
-    `order` is a permutation of the rows: its last part is the validation part, which
-    begins where a block of rows does, at one of `starts` if there are blocks.
+    `order` is a permutation of the rows, whose end is the validation part. With blocks
+    of rows, this part begins where a block does, at one of `starts`.
     """
     n_train = nearest_cut(plan.n_train(len(data)), starts)
     train, validation = order[:n_train], order[n_train:]
@@ -59,15 +59,15 @@ def search_and_refit(
     chosen = _best(results)
     best, (net, objective, optimizer) = results[chosen], candidates[chosen]
     x, y, weights = standardised[net].data.samples(range(n_train, len(data)))
-    residuals = whitened_moments(best, x)[0] - y
+    residuals = standardised_moments(best, x)[0] - y
     residual_scale = standardised[net].targets.scale * root_mean_square(
         residuals, np.broadcast_to(weights, residuals.shape)
     )
     search = search_table(results)
     del tasks, results, standardised
-    gc.collect(0)  # JAX lets go of memory that it took over from NumPy only then
+    gc.collect(0)  # JAX frees memory that it adopted from NumPy only then
 
-    # The refit measures anew, on all rows, and counts epochs rather than updates.
+    # The refit standardises by all rows, and counts epochs rather than updates.
     all_rows, inputs, targets = data.standardised(None, n_bins=bins_of(net))
     planned = Budget(min(plan.batch_size, len(data)), budget.max_epochs)
     budget = planned._replace(
@@ -110,7 +110,7 @@ def search_and_refit(
 
 
 def _best(results: Sequence[FitResult]) -> int:
-    """Return the place of the best one."""
+    """Return the position of the result with the best validation score."""
     usable = [i for i, result in enumerate(results) if result.best_epoch > 0]
     if not usable:
         raise all_diverged(results)

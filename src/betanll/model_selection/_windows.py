@@ -1,4 +1,4 @@
-"""The validation windows of an ensemble: which rows each member leaves out."""
+"""The validation windows of an ensemble: the rows that each member holds out."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from betanll.typing import Rows
 
-#: Fewer rows than these say less than more rows that only one member has not seen.
+#: With fewer paired rows, rows that one member has not seen say more: there are more.
 _MIN_PAIRED = 50
 
 
@@ -25,13 +25,13 @@ def windows(
 ) -> list[Window]:
     """Return a validation window for each member.
 
-    Windows are evenly spaced and wrap around, if each then begins before the middle of
-    the one before. With fewer members they begin in the middle, so that two members
-    have not seen the same rows, as long as enough rows can be had in that way.
+    Windows are evenly spaced and wrap around, if neighbours then share at least half of
+    their rows. With fewer members, each window begins in the middle of the previous
+    window, if enough rows are then held out twice.
 
-    With `starts`, the places where blocks of rows begin, evenly spaced windows begin
-    and end at the nearest of them, and hold a block at least and half of the rows at
-    most.
+    `starts` are the positions where blocks of rows begin. With `starts`, evenly spaced
+    windows begin and end at the nearest block, and hold at least one block and at most
+    half of the rows.
     """
     if starts is None:
         firsts = [window_start(m, n_members, n, n_validation) for m in range(n_members)]
@@ -59,11 +59,11 @@ def window_start(member: int, n_members: int, n: int, n_validation: int) -> int:
 
 
 def are_paired(parts: Sequence[Window], n: int) -> bool:
-    """Return whether an ensemble is judged by rows that two members have not seen."""
+    """Return whether to judge an ensemble by rows that two members have not seen."""
     n_validation = round(sum(part.n for part in parts) / len(parts))
     if not _can_pair(len(parts), n, n_validation):
         return False
-    # Of few blocks, neighbours may have none in common.
+    # With few blocks, neighbours may share none.
     neighbours = zip(parts, [*parts[1:], parts[0]], strict=True)
     return any(len(shared_rows(one, two, n)) for one, two in neighbours)
 
@@ -76,6 +76,6 @@ def _can_pair(n_members: int, n: int, n_validation: int) -> bool:
 
 
 def shared_rows(one: Window, two: Window, n: int) -> range:
-    """Return the places in the first window whose rows the second begins with."""
+    """Return the positions in window `one` of the rows that it shares with `two`."""
     later = (two.first - one.first) % n
     return range(later, max(later, min(one.n, later + two.n)))

@@ -1,4 +1,4 @@
-"""Ways to train a network, each with its head, loss and predictive distribution.
+"""Objectives: each joins a head, a training loss and a predictive distribution.
 
 Importing this package loads neither JAX nor SciPy.
 """

@@ -1,4 +1,4 @@
-"""What an objective is: head, training loss and predictive distribution in one."""
+"""The base class of objectives."""
 
 from __future__ import annotations
 
@@ -17,13 +17,12 @@ Schedule = float | tuple[float, float]
 
 
 class Objective:
-    """A way to train a network and to read its outputs as a distribution.
+    """A training loss, and the distribution that the network's outputs describe.
 
-    A subclass says how many raw outputs it needs for each target, how they become
-    distribution parameters, what the training loss is and which predictive
-    distribution the parameters mean. Required are :attr:`n_parameters`,
-    :meth:`parameters`, :meth:`loss`, :meth:`nll` and :meth:`predictive`. Decorate the
-    class with :func:`objective`, which registers it under a name.
+    A subclass must define :attr:`n_parameters`, the raw outputs per target;
+    :meth:`parameters`, which maps raw outputs to distribution parameters; :meth:`loss`,
+    :meth:`nll` and :meth:`predictive`. Decorate the class with :func:`objective`, which
+    registers it under a name.
 
     All arrays have samples last: raw outputs ``(n_parameters, n_targets, n)``,
     parameters and targets ``(n_targets, n)``. Values are in standardised units.
@@ -31,26 +30,23 @@ class Objective:
 
     #: Name in the estimator and on the command line; the decorator sets it.
     name: ClassVar[str]
-    #: Raw outputs for each target.
+    #: Number of raw outputs for each target.
     n_parameters: ClassVar[int]
-    #: How many of them, counted from the last, send no gradient to the features.
+    #: How many of the last raw outputs send no gradient to the features.
     n_detached: ClassVar[int] = 0
-    #: How the loss is reduced over targets, "sum" or "mean".
+    #: Reduction of the loss over targets, "sum" or "mean".
     reduction: ClassVar[str] = "sum"
-    #: What selects models on validation data, "nll" or "squared_error".
+    #: Score that selects models on validation data, "nll" or "squared_error".
     validation_score: ClassVar[str] = "nll"
     #: Whether the training loss draws random numbers.
     is_stochastic: ClassVar[bool] = False
-    #: Family of the predictive distribution. Calibration to a Student t is for "normal"
-    #: alone. A class with its own `predictive` is "custom" unless it says otherwise.
+    #: Family of the predictive distribution; only "normal" allows calibration to a
+    #: Student t. By default, a class with its own `predictive` is "custom".
     predictive_family: ClassVar[str] = "custom"
 
     @property
     def n_predictive(self) -> int:
-        """How many of the raw outputs, counted from the first, predictions need.
-
-        If these are fewer than `n_parameters`, predictions get as many parameters.
-        """
+        """Number of the first raw outputs, and of parameters, that predictions need."""
         return self.n_parameters
 
     def head_sizes(self, n_targets: int) -> tuple[int, ...]:
@@ -70,9 +66,9 @@ class Objective:
         raise NotImplementedError
 
     def robust_nll(self, parameters: Parameters, target: Array) -> Array:
-        """Return an NLL with tails so heavy that no single target weighs much.
+        """Return an NLL with heavy tails, in which no single target weighs much.
 
-        Most presets select the best epoch by it. The default is :meth:`nll`.
+        Most presets select the best epoch by this score. The default is :meth:`nll`.
         """
         return self.nll(parameters, target)
 
@@ -87,8 +83,8 @@ class Objective:
     def moments(self, parameters: Parameters) -> tuple[Array, Array]:
         """Return mean and variance of the predictive distribution.
 
-        The default asks :meth:`predictive`, which knows NumPy alone. ``to_torch()``
-        needs a method that also computes with tensors.
+        The default calls :meth:`predictive`, which requires NumPy arrays.
+        ``to_torch()`` needs a method that also accepts tensors.
         """
         if any(is_torch(parameter) for parameter in parameters):
             raise TypeError(
@@ -99,13 +95,13 @@ class Objective:
         return predictive.mean, predictive.variance
 
     def predictive_parameters(self, parameters: Parameters) -> Parameters:
-        """Return the parameters that :meth:`predictive` needs, without the others."""
+        """Return only the parameters that :meth:`predictive` needs."""
         if self.n_predictive == self.n_parameters:
             return parameters
         return parameters[: self.n_predictive]
 
-    # The methods below matter only to objectives with state of their own, with a loss
-    # that needs the network at other inputs, or for networks with further outputs.
+    # Override the methods below for objectives with trainable state, for losses that
+    # need the network at other inputs, or for networks with further outputs.
 
     def split_outputs(self, outputs: Any) -> Any:
         """Return the outputs of the network ``(n_outputs, n)`` as raw outputs."""
@@ -114,7 +110,7 @@ class Objective:
     def predicted_parameters(
         self, forward: Callable[[Array], Array], inputs: Array
     ) -> Parameters:
-        """Return what is predicted and validated at `inputs`."""
+        """Return the distribution parameters at `inputs`, to predict and validate."""
         return self.parameters(forward(inputs))
 
     def init_state(self, inputs: Array, n_targets: int, *, key: Array) -> Any:

@@ -1,9 +1,9 @@
 """Expected log-density of a mixture prior under Gamma posteriors, sampled.
 
-An image has hundreds of targets. All of them at once would need arrays of a hundred
-megabytes, several of them at a time, that no cache holds. So they are taken a few at a
-time, from the random numbers to the derivatives; what is left of a group is one array
-for the gradient of its logits and, if the prior is trained, two more.
+An image has hundreds of targets, which together would need several arrays of a hundred
+megabytes. Groups of a few targets fit the cache, from the random numbers to the
+derivatives. Each group leaves one array for the gradient of its logits and, if the
+prior is trained, two more.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from betanll.objectives._mixture_prior import (
     mean_log_sum_exp_with_derivatives,
 )
 
-#: Points times components times targets that are worked on together.
+#: Largest group, in points times components times targets.
 MAX_GROUP = 2**17
-# Samples of the precision below the smallest normal float32 count as that.
+# Smaller samples of the precision are rounded up to the smallest normal float32.
 _MIN_LOG_VALUE = -87.0
 
 
@@ -45,7 +45,7 @@ def expected_log_prior(
     shape, rate : array of shape (n_targets, n)
         Posterior Gamma distributions.
     logits : array of shape (n_components, n_targets, n)
-        Of the weights of the mixture.
+        Logits of the mixture weights.
     prior_shape, prior_rate : array of shape (n_targets, n_components)
         Components of the mixture.
 
@@ -67,7 +67,7 @@ def expected_log_prior(
 
 
 def group_size(n_targets: int, n_each: int) -> int:
-    """Return the largest divisor of the targets with at most `MAX_GROUP` numbers."""
+    """Return the largest divisor of the targets that stays within `MAX_GROUP`."""
     largest = max(1, min(n_targets, MAX_GROUP // n_each))
     return next(size for size in range(largest, 0, -1) if n_targets % size == 0)
 
@@ -93,7 +93,7 @@ def _forward(
     prior_rate: Array,
     key: Array,
 ) -> tuple[Array, list[Array]]:
-    """Return the expectation and its derivatives, those by the prior unreduced."""
+    """Return the expectation and its derivatives, unreduced for the prior."""
 
     def group(_: None, i: Array) -> tuple[None, tuple[Array, ...]]:
         def cut(array: Array, axis: int = 0) -> Array:

@@ -1,10 +1,10 @@
 """Gamma random numbers with a cheap, nearly exact pathwise derivative.
 
-``jax.random.gamma`` solves a series for the derivative of every sample. Here a sample
-of Gamma(a, 1) is made from one of Gamma(a + n, 1), drawn by the accept/reject transform
-of Marsaglia & Tsang, and n uniforms that bring the shape back down. Differentiating the
-transform at fixed accepted noise misses only the dependence of the acceptance region on
-a, which fades quickly as the shape grows (Naesseth, Ruiz, Linderman & Blei 2017,
+``jax.random.gamma`` solves a series for the derivative of every sample. This module
+draws from Gamma(a + n, 1) by the accept/reject transform of Marsaglia & Tsang, and
+multiplies by powers of n uniforms to get Gamma(a, 1). Differentiating the transform at
+fixed accepted noise misses only the dependence of the acceptance region on a, which
+fades quickly as the shape grows (Naesseth, Ruiz, Linderman & Blei 2017,
 arXiv:1610.05683, section 5).
 """
 
@@ -13,10 +13,10 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-# The transform draws Gamma(shape + N_BOOSTS). For shape >= 1 it rejects about 1 % of
-# the proposals and then takes the noise of the sample before, untested, which is wrong
-# once in 10 000. The derivative is biased by 0.06 % for the mean and by 0.3 % for the
-# mean logarithm; without boosts by up to 16 %.
+# The transform draws Gamma(shape + N_BOOSTS). For shape >= 1 it rejects about 1% of
+# the proposals and then takes the noise of the previous sample, untested, which is
+# wrong once in 10 000. The bias of the derivative is 0.06% for the mean and 0.3% for
+# the mean logarithm; without boosts, up to 16%.
 N_BOOSTS = 2
 
 
@@ -24,7 +24,7 @@ def log_gamma_samples(key: jax.Array, shape: jax.Array, n_samples: int) -> jax.A
     """Draw logarithms of Gamma(shape, 1), ``(n_samples, *shape.shape)``, shape >= 1."""
     sizes = (n_samples, *shape.shape)
     normal_key, exponential_key = jax.random.split(key)
-    # Behind a barrier: XLA would draw them again in every expression that uses them.
+    # Without a barrier, XLA would draw them again in every expression that uses them.
     noise, exponential = jax.lax.optimization_barrier(
         (
             jax.random.normal(normal_key, sizes, shape.dtype),
@@ -54,5 +54,5 @@ def log_gamma_samples(key: jax.Array, shape: jax.Array, n_samples: int) -> jax.A
         log_sample = log_sample - boost
         slope = slope + boost / (a + i)
     log_sample, slope = jax.lax.optimization_barrier((log_sample, slope))
-    # Adds zero, with the derivative wanted.
+    # Adds zero, and the pathwise derivative.
     return log_sample + slope * (shape[None] - a)

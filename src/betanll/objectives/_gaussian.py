@@ -27,12 +27,12 @@ from betanll.sentences import shown
 if TYPE_CHECKING:
     from betanll.distributions import Distribution
 
-#: Of the Student t that stands for a Gaussian where tails are wanted.
+#: Degrees of freedom of the Student t in `robust_nll`.
 _TAIL_DF = 5.0
 
 
 class _UnitVariance(Objective):
-    """Mean alone; the predictive variance is one in whitened units."""
+    """Mean alone; the predictive variance is 1 in standardised units."""
 
     n_parameters = 1
     predictive_family = "normal"
@@ -58,7 +58,7 @@ class _UnitVariance(Objective):
 
 @objective("mse")
 class MSE(_UnitVariance):
-    """Squared error. There is no likelihood, so validation selects by it too."""
+    """Squared error, in training and in validation."""
 
     reduction = "mean"
     validation_score = "squared_error"
@@ -70,7 +70,7 @@ class MSE(_UnitVariance):
 
 @objective("fixed-variance")
 class FixedVariance(_UnitVariance):
-    """Gaussian likelihood with variance one."""
+    """Gaussian NLL with variance 1."""
 
     def loss(self, parameters: Parameters, target: Array, progress: Array) -> Array:
         return self.nll(parameters, target)
@@ -116,12 +116,12 @@ class _MeanVariance(Objective):
 
 @objective("nll")
 class GaussianNLL(_MeanVariance):
-    """Plain Gaussian likelihood: the trap that this library is about.
+    """Plain Gaussian NLL, which may starve points of large predicted variance.
 
     Parameters
     ----------
     max_variance : float, default=1000
-        Ceiling of the whitened variance.
+        Ceiling of the variance in standardised units.
     """
 
     max_variance: float = MAX_VARIANCE
@@ -133,21 +133,21 @@ class GaussianNLL(_MeanVariance):
 
 @objective("beta-nll")
 class BetaNLL(_MeanVariance):
-    """Gaussian likelihood with every point weighted by its variance to the power beta.
+    """Gaussian NLL with every point weighted by its variance to the power beta.
 
     Parameters
     ----------
     beta : float or (start, end), default=0.5
-        0 is the likelihood, 1 gives the mean the gradient of the squared error. A pair
-        moves linearly from `start` to `end` over the training budget.
+        0 is plain NLL; 1 gives the mean the gradient of the squared error. A pair moves
+        linearly from `start` to `end` over the training budget.
     max_variance : float, default=1000
-        Ceiling of the whitened variance.
+        Ceiling of the variance in standardised units.
 
     Examples
     --------
     >>> BetaNLL(beta=0.5)
     BetaNLL(beta=0.5, max_variance=1000.0)
-    >>> BetaNLL(beta=(1.0, 0.0))  # anneal from squared error to likelihood
+    >>> BetaNLL(beta=(1.0, 0.0))  # anneal from squared error to NLL
     BetaNLL(beta=(1.0, 0.0), max_variance=1000.0)
     """
 
@@ -172,7 +172,7 @@ class BetaNLL(_MeanVariance):
 
 @objective("faithful")
 class Faithful(_MeanVariance):
-    """Squared error for mean and features; the variance is fitted on the side."""
+    """Squared error for mean and features; NLL fits the variance head alone."""
 
     n_detached = 1
     max_variance: float = MAX_VARIANCE
@@ -198,7 +198,7 @@ class MomentMatching(Objective):
     """Squared error for the mean; the spread follows the absolute residual.
 
     The second head is a standard deviation: floor and ceiling apply to it, not to the
-    variance. For Gaussian noise it settles at 0.80 of the true one.
+    variance. For Gaussian noise, it converges to 0.80 of the true standard deviation.
     """
 
     n_parameters = 2
@@ -233,7 +233,7 @@ class MomentMatching(Objective):
 
 @objective("natural")
 class NaturalGaussian(Objective):
-    """Gaussian likelihood in natural parameters, convex in the network's outputs."""
+    """Gaussian NLL in natural parameters, convex in the network's outputs."""
 
     n_parameters = 2
     predictive_family = "normal"

@@ -44,12 +44,12 @@ def to_json(objective: Objective) -> dict[str, Any]:
 def from_json(description: Mapping[str, Any]) -> Objective:
     """Return the objective that :func:`to_json` describes.
 
-    Only registered names are looked up: nothing is imported because a file says so.
+    Only registered names are looked up: a file cannot cause an import.
 
     Raises
     ------
     UnknownObjectiveError
-        If the name is not registered, with the import that is missing.
+        If the name is not registered; the message names the missing import.
     ValueError
         If the description does not fit the class.
 

@@ -1,11 +1,11 @@
 """Average log-density of a mixture of Gammas, and its gradient in one pass.
 
-Up to 20 samples x 256 points x 144 components meet in an update. Automatic
-differentiation keeps arrays of that size and reads them many times. Here a loop takes
-one sample after the other, so that its arrays stay in the cache, makes each exponential
-once, and gathers the derivatives on the way: the result is an average over samples, so
-their cotangents are equal, and all that a gradient needs is known in the forward pass.
-An update is six times as fast and needs a twentieth of the memory.
+An update combines up to 20 samples x 256 points x 144 components. Automatic
+differentiation keeps arrays of that size and reads them many times. Instead, a loop
+over samples keeps its arrays in the cache, computes each exponential once and sums the
+derivatives. The forward pass can do so because the result is an average over samples,
+whose cotangents are equal. An update is six times as fast and needs a twentieth of the
+memory.
 """
 
 from __future__ import annotations
@@ -53,15 +53,15 @@ _Sums = tuple[Array, Array, Array, Array]
 def mean_log_sum_exp_with_derivatives(
     log_values: Array, offset: Array, power: Array, rate: Array
 ) -> tuple[Array, tuple[Array, ...]]:
-    """Return the mean and its derivatives, those by `power` and `rate` unreduced.
+    """Return the mean and its derivatives, unreduced for `power` and `rate`.
 
-    The derivatives, which have the order of the arguments, are sums over samples.
+    The derivatives follow the order of the arguments and are sums over samples.
     """
     coefficients = jnp.stack([jnp.ones_like(power), power, rate], axis=1)
 
     def add_sample(sums: _Sums, log_value: Array) -> tuple[_Sums, Array]:
         value = jnp.exp(log_value)  # (n_targets, n)
-        # The barriers keep XLA from computing terms and exponentials once per use.
+        # The barriers keep XLA from recomputing terms and exponentials at every use.
         terms = jax.lax.optimization_barrier(
             offset
             + power[:, :, None] * log_value[:, None]

@@ -1,4 +1,4 @@
-"""All objectives by name: those of betanll, of plug-ins and of the running program."""
+"""The registry of objectives by name: from betanll, plug-ins and user code."""
 
 from __future__ import annotations
 
@@ -72,16 +72,16 @@ def objective(
 def objective(name: Any, /, **variants: Mapping[str, Any]) -> Any:
     """Make a class a frozen dataclass, and register the objective under a name.
 
-    From then on the name works in the estimator, on the command line and in saved
-    models. Fields declared with :func:`traced` share one compilation for all values; a
-    field that holds another objective is part of the same pytree.
+    The name then works in the estimator, on the command line and in saved models. All
+    values of a field declared with :func:`traced` share one compilation; a field that
+    holds another objective is part of the same pytree.
 
     Parameters
     ----------
     name : str or None
-        Lower-case letters, digits, hyphens, dots and underscores. None: the objective
-        can be used as an object, but has no name and cannot be saved. Without
-        parentheses, ``@objective`` takes the class attribute ``name``, if there is one.
+        Lower-case letters, digits, hyphens, dots and underscores. With None, the
+        objective can be used as an object but not saved. Without parentheses,
+        ``@objective`` uses the class attribute ``name``, if any.
     **variants : mapping of str to value
         Further names, each with the fields that differ from their defaults.
 
@@ -136,7 +136,7 @@ def objective(name: Any, /, **variants: Mapping[str, Any]) -> Any:
 
 
 def _declare_family(cls: type[Objective]) -> None:
-    """Let a class with its own `predictive` not inherit the family of another's."""
+    """Give a class with its own `predictive` a family of its own."""
     owners = {
         name: next(i for i, base in enumerate(cls.__mro__) if name in vars(base))
         for name in ("predictive", "predictive_family")
@@ -184,7 +184,7 @@ def _check_name(name: str, cls: type[Objective]) -> None:
             f"dots and underscores, got {name!r}"
         )
     taken = entries.get(name)
-    # The same definition again: a cell of a notebook, or a module loaded anew.
+    # The same definition again: a notebook cell was rerun, or a module reloaded.
     if taken is not None and _where(taken.cls) != _where(cls):
         raise ValueError(
             f"the objective name {name!r} is taken by {_where(taken.cls)}: choose "
@@ -205,8 +205,8 @@ def unregister(name: str) -> None:
 def on_definition(listener: Listener) -> None:
     """Call `listener` with every class that :func:`objective` made or will make.
 
-    In this way :mod:`betanll.training` makes the classes JAX pytrees, and objectives
-    can be defined and listed without JAX.
+    :mod:`betanll.training` registers the classes as JAX pytrees in this way, so that
+    objectives can be defined and listed without JAX.
     """
     _listeners.append(listener)
     for cls in _classes:
@@ -216,8 +216,8 @@ def on_definition(listener: Listener) -> None:
 def names() -> tuple[str, ...]:
     """Return the names of all objectives; no plug-in is imported.
 
-    First come the registered ones, those of betanll at the front, then the entry
-    points of installed packages in the group ``betanll.objectives``.
+    Registered names come first, beginning with those of betanll; then the entry points
+    of installed packages in the group ``betanll.objectives``.
 
     Examples
     --------
@@ -228,7 +228,7 @@ def names() -> tuple[str, ...]:
 
 
 def entry_of(name: str) -> Entry:
-    """Return what makes the objective; an entry point of that name is imported."""
+    """Return the entry of a name; import the entry point of that name if needed."""
     points = installed(GROUP).get(name, ())
     if len(points) > 1:
         claims = [f"{point.value} of {package_of(point)}" for point in points]
@@ -267,8 +267,7 @@ class _View(Mapping[str, Callable[[], Objective]]):
         return f"<objectives: {', '.join(names())}>"
 
 
-#: Every objective by its name in the estimator and on the command line: a view of the
-#: registry, whose values make the objective with its defaults.
+#: A view of the registry: by name, callables that make the objective with its defaults.
 OBJECTIVES: Mapping[str, Callable[[], Objective]] = _View()
 
 

@@ -1,4 +1,4 @@
-"""Student-t likelihood with its three parameters predicted by the network."""
+"""Objectives whose predictive distribution is a Student t."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class GammaPrecision(Objective):
-    """Gaussian with a Gamma(shape, rate) precision: a Student t when it is averaged."""
+    """Gaussian with a Gamma(shape, rate) precision; averaged, a Student t."""
 
     n_parameters = 3
     predictive_family = "student-t"
@@ -44,11 +44,11 @@ class GammaPrecision(Objective):
 
 @objective("student-t")
 class StudentT(GammaPrecision):
-    """Student-t likelihood.
+    """Student-t NLL.
 
-    Its scale reaches far below the floor of the Gaussian objectives (squared scale
-    1e-14 against variance 1e-8 in whitened units), which flatters its log-likelihood
-    on nearly noise-free data.
+    The floor of the squared scale is 1e-14 in standardised units, far below the floor
+    1e-8 of Gaussian variances. This flatters the log-likelihood on nearly noise-free
+    data.
     """
 
     def loss(self, parameters: Parameters, target: Array, progress: Array) -> Array:

@@ -44,7 +44,7 @@ class _Variational(GammaPrecision):
         key: Array,
     ) -> Array:
         """Return the elementwise bound; prior arrays are ``(D, n_components)``."""
-        # Here and below, because JAX takes half a second to import.
+        # Imported here and below because JAX takes half a second to import.
         from betanll.objectives._expected_prior import expected_log_prior
 
         mean, shape, rate, logits = parameters
@@ -64,8 +64,7 @@ class XVAMP(_Variational):
     Parameters
     ----------
     trainable : bool, default=False
-        False: the pseudo-inputs stay the training inputs they start as. True (xVAMP*):
-        they are trained.
+        Whether to train the pseudo-inputs (xVAMP*), which start as training inputs.
     """
 
     trainable: bool = False
@@ -102,13 +101,13 @@ class VBEM(_Variational):
     Parameters
     ----------
     trainable : bool, default=False
-        False: 144 components on a fixed grid. True (VBEM*): 100 trained components,
-        separate for each target.
+        False: 144 components on a fixed grid. True (VBEM*): 100 trained components for
+        each target.
 
     Notes
     -----
-    The fixed grid limits how sharp the prediction can get: the log-density saturates
-    at 1.3032 per whitened target.
+    The fixed grid limits the sharpness of predictions: the log-density saturates at
+    1.3032 per standardised target.
     """
 
     trainable: bool = False

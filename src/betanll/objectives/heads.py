@@ -64,7 +64,7 @@ def bounded_softplus(
 ) -> Array:
     """Return softplus(raw + offset) + floor, clamped at `ceiling`.
 
-    The floor is added, so that the gradient never vanishes there; the clamp stops it.
+    The gradient never vanishes at the floor, which is added, but does at the clamp.
 
     Examples
     --------

@@ -17,11 +17,11 @@ from betanll.reports.style import BLUE
 
 
 class CalibrationDisplay(Display):
-    """Share of the truth inside central intervals, against the share they promise.
+    """Observed coverage of central intervals against their nominal coverage.
 
-    A calibrated model follows the diagonal. Below it intervals are too narrow, above
-    it too wide. The grey band holds nine of ten calibrated models at each level; it is
-    wide where there are few points.
+    A calibrated model follows the diagonal. Intervals are too narrow below it and too
+    wide above. At each level, the grey band contains nine of ten calibrated models; few
+    points make it wide.
 
     Parameters
     ----------

@@ -71,7 +71,7 @@ def diagnosis_page(
         Heading("The same network, trained four ways"),
         Text(
             "On held-out rows, in the unit of the target. The log-likelihood of mse is "
-            "that of a constant spread."
+            "from a constant spread."
         ),
         *(_scores(target, n_targets) for target in diagnosis.targets),
         Heading("Evidence"),
@@ -87,20 +87,20 @@ def _cards(diagnosis: Diagnosis) -> list[Card]:
     return [
         Card(
             "Yes" if diagnosis.pitfall else "No",
-            "does the likelihood starve points?",
-            "Whether plain likelihood training gives up rows that the same network "
-            "could learn.",
+            "does NLL starve points?",
+            "Whether training with plain NLL neglects rows that the same network could "
+            "learn.",
         ),
         Card(
             f"{diagnosis.effective_sample_fraction:.0%}",
             "of the rows train the mean",
-            "What the weights of the likelihood amount to; 100 % if all rows count "
-            "alike.",
+            "The effective sample fraction under NLL; 100% if all rows have equal "
+            "weight.",
         ),
         Card(
             f"{diagnosis.recommended_beta:g}",
             "is the recommended beta",
-            "0 is the plain likelihood, 1 looks at all rows alike.",
+            "0 is plain NLL, 1 weights all rows alike.",
         ),
     ]
 
@@ -129,31 +129,31 @@ def _pictures(diagnosis: Diagnosis) -> Iterator[Picture]:
         yield Picture(
             _fit_figure(diagnosis),
             "The fits",
-            "Held-out rows, with the mean of the likelihood and of its challenger. The "
-            "band is the likelihood's spread, two standard deviations.",
+            "Held-out rows, with the means of NLL and of its challenger. The band is "
+            "the spread of NLL, two standard deviations.",
             f"Held-out rows with the means of nll and {challenger}",
         )
     yield Picture(
         _spread_figure(diagnosis),
         "Noise or misfit?",
-        "Each held-out row twice: its error with the likelihood and with the "
-        "challenger, against the spread that the likelihood predicts. On the dashed "
-        "line the error is as large as predicted. If the challenger's errors lie far "
-        "below it on the right, the spread is misfit; if they follow it, it is noise.",
+        "The errors of NLL and of the challenger on each held-out row, against the "
+        "spread that NLL predicts. On the dashed line the error is as large as "
+        "predicted. If the challenger's errors lie far below the line on the right, "
+        "the spread is misfit; if they follow the line, the spread is noise.",
         f"Errors of nll and {challenger} against the spread that nll predicts",
     )
     yield Picture(
         _weight_figure(diagnosis),
-        "Who is listened to",
-        "Weight of each held-out row in the likelihood, relative to the average. Left "
-        "of the dashed line it is less than a twentieth.",
-        "Histogram of the weights of held-out rows under the likelihood",
+        "Which rows train the mean",
+        "Weight of each held-out row in NLL, relative to the average. Left of the "
+        "dashed line the weight is less than a twentieth.",
+        "Histogram of the weights of held-out rows under NLL",
     )
     yield Picture(
         _residual_figure(diagnosis),
         "How large the errors are",
-        "Sizes of the errors on held-out rows. Two humps of the likelihood mean that "
-        "it fits some rows and has given up others.",
+        "Sizes of the errors on held-out rows. Two humps of NLL mean that it fits some "
+        "rows and neglects others.",
         f"Histograms of the errors of nll and {challenger}",
     )
 

@@ -1,4 +1,4 @@
-"""What the displays have in common: they take whatever predictions a user has."""
+"""The base class of displays, which accept any predictions with uncertainty."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from betanll.typing import Array
 
 
 class Display(ABC):
-    """A plot that is computed once and drawn as often as wanted.
+    """A plot that is computed once and can be drawn repeatedly.
 
     Attributes
     ----------

@@ -30,7 +30,7 @@ from betanll.reports.style import (
     use_log_scale,
 )
 
-#: Points of a scatter plot, for the size of the file.
+#: Most points of a scatter plot, to limit the size of the file.
 MAX_POINTS = 300
 
 
@@ -55,7 +55,7 @@ def interval_figure(result: TargetResult) -> Figure:
 
 @report_style()
 def calibration_figure(result: TargetResult) -> Figure:
-    """Promised against observed coverage; a diamond for adjusted intervals."""
+    """Nominal against observed coverage, with a diamond for adjusted intervals."""
     figure, ax = new_axes()
     CalibrationDisplay.from_predictions(
         result.truth, result.predictive, ax=ax, name="this model"
@@ -77,7 +77,7 @@ def calibration_figure(result: TargetResult) -> Figure:
 
 @report_style()
 def pit_figure(result: TargetResult) -> Figure:
-    """Where the truth falls within the predicted distributions."""
+    """Histogram of the PIT: the position of the truth in the prediction."""
     figure, ax = new_axes()
     values = pit(result.predictive, result.truth)
     bins = int(np.clip(len(values) // 5, 2, 10))
@@ -101,7 +101,7 @@ def sharpness_figure(result: TargetResult) -> Figure:
     """Widths of the intervals, and the width that needs no model."""
     figure, ax = new_axes()
     widths = finite_widths(result)
-    ax.set(xlabel=f"width of the {100 * LEVEL:.0f} % interval", ylabel="rows")
+    ax.set(xlabel=f"width of the {100 * LEVEL:.0f}% interval", ylabel="rows")
     if not widths.size:
         text = "no interval is finite"
         ax.text(0.5, 0.5, text, transform=ax.transAxes, ha="center")

@@ -1,7 +1,6 @@
-"""The verdict on a model: sentences for people who decide.
+"""The verdict on a model as sentences.
 
-A good finding must be earned: scores that are not better than the baseline's, or not
-clearly so, or not finite, never give one.
+Scores give a good finding only if they are finite and clearly better than the baseline.
 """
 
 from __future__ import annotations
@@ -28,18 +27,18 @@ from betanll.objectives import BetaNLL, Objective, start_and_end
 from betanll.reports.page import Finding
 from betanll.typing import Array
 
-#: Differences below this are not worth a warning even where they are significant.
+#: Smaller differences get no warning, even if they are significant.
 _COVERAGE_MARGIN = 0.03
 _ERROR_MARGIN = 0.03
 _FEW_ROWS = 50
-#: Held-out rows in each half, and the relative growth of the CRPS, that say something.
+#: Fewest held-out rows in each half, and least relative growth of the CRPS, to warn.
 _MIN_HALF, _DRIFT_MARGIN = 10, 0.1
-#: So many columns are named; of more, their number is told.
+#: Most columns that are named; of more, only the number is given.
 _MAX_NAMED = 5
 
 
 def findings_of(assessment: Assessment) -> list[Finding]:
-    """Return the findings, warnings first; those of several targets name theirs."""
+    """Return the findings, warnings first; with several targets, each names its own."""
     found = []
     is_one = len(assessment.targets) == 1
     for i, target in enumerate(assessment.targets):
@@ -70,7 +69,7 @@ def _on_coverage(target: Array, interval: Array) -> Iterator[Finding]:
     if not np.all(np.isfinite(interval)):
         yield Finding(
             "warning",
-            "The calibration part has too few rows to promise 90 % intervals, so some "
+            "The calibration part has too few rows to promise 90% intervals, so some "
             "of them are infinite: use more data, or no conformal calibration.",
         )
         return
@@ -80,7 +79,7 @@ def _on_coverage(target: Array, interval: Array) -> Iterator[Finding]:
     share = n_inside / n
     is_chance = binomtest(n_inside, n, 0.9).pvalue > 0.01
     observed = (
-        f"Of the {n} held-out values, {100 * share:.0f} % lie in their 90 % intervals"
+        f"Of the {n} held-out values, {100 * share:.0f}% lie in their 90% intervals"
     )
     if abs(share - 0.9) < _COVERAGE_MARGIN:
         yield Finding("good", f"{observed}, as they should.")
@@ -133,8 +132,7 @@ def _on_the_mean(target: TargetAssessment, objective: Objective) -> Iterator[Fin
         "trained for the mean alone"
     )
     if rmse <= (1 + _ERROR_MARGIN) * mse_rmse:
-        # Nothing could be harmed where both means are worse than the average, and a
-        # column that gives the target away is the only thing to speak of.
+        # Not if both means are worse than the average, or a column reveals the target.
         if rmse < target.scores[CONSTANT].rmse and not target.revealing:
             yield Finding("good", f"Learning a spread did not harm the mean: {errors}.")
     elif differs(alone, own):
@@ -165,7 +163,7 @@ def _on_plain_nll(target: TargetAssessment) -> Iterator[Finding]:
     elif own.rmse < constant.rmse and nll.rmse > 1.1 * own.rmse:
         yield Finding(
             "note",
-            "Plain likelihood training falls into its trap here: its typical error "
+            "Plain NLL falls into its trap here: its typical error "
             f"is {nll.rmse / own.rmse - 1:.0%} larger ({nll.rmse:.4g}).",
         )
 
@@ -242,7 +240,7 @@ def _on_baselines(target: TargetAssessment) -> Iterator[Finding]:
 
 
 def _what_inputs_say(target: TargetAssessment) -> str:
-    """Say what to do about a model that does not beat the average."""
+    """Return advice for a model that does not beat the average."""
     ridge, constant = target.scores[RIDGE].crps, target.scores[CONSTANT].crps
     if ridge < constant and differs(target.crps[RIDGE], target.crps[CONSTANT]):
         return (
@@ -253,7 +251,7 @@ def _what_inputs_say(target: TargetAssessment) -> str:
 
 
 def _on_far_predictions(target: TargetAssessment) -> Iterator[Finding]:
-    """Find fault with a model whose CRPS is good but for a few rows."""
+    """Warn of a few rows with large errors that the CRPS hardly shows."""
     own, constant = target.scores[MODEL], target.scores[CONSTANT]
     if not own.rmse < constant.rmse:
         yield Finding(
@@ -274,7 +272,7 @@ def _on_far_predictions(target: TargetAssessment) -> Iterator[Finding]:
 
 
 def _on_ridge(target: TargetAssessment) -> Iterator[Finding]:
-    if target.revealing:  # it is exact for a reason that was given
+    if target.revealing:  # another finding explains why ridge is exact
         return
     own, ridge = target.scores[MODEL], target.scores[RIDGE]
     if not own.crps < ridge.crps:
@@ -311,7 +309,7 @@ def _on_size(assessment: Assessment) -> Iterator[Finding]:
 
 
 def _on_rows(assessment: Assessment) -> Iterator[Finding]:
-    """Say which rows the scores are of, if the model has seen them since."""
+    """Note which models the scores are of, if the final model saw all rows."""
     if not assessment.is_of_all_rows:
         return
     n, n_splits = len(assessment.target), assessment.n_splits
@@ -319,7 +317,7 @@ def _on_rows(assessment: Assessment) -> Iterator[Finding]:
     had = "that had not seen them" if n_splits == 1 else "that had not seen their rows"
     yield Finding(
         "note",
-        f"Scores and pictures are those of {models} on {n:,} held-out rows {had}. The "
+        f"Scores and pictures come from {models} on {n:,} held-out rows {had}. The "
         f"delivered model was then trained on all {assessment.n_rows:,} rows and "
         "should be at least as good.",
     )

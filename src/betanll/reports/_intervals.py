@@ -157,14 +157,14 @@ class IntervalDisplay(Display):
                 position[which],
                 points[which],
                 **({"marker": marker, "color": color} | style),
-                label=f"{100 * share:.3g} % {label}",
+                label=f"{100 * share:.3g}% {label}",
             )[0]
             for which, share, label, marker, color in (
                 (inside, self.coverage, "inside", "o", BLUE),
                 (~inside, 1 - self.coverage, "outside", "x", ORANGE),
             )
         )
-        title = f"{100 * self.level:.4g} % intervals"
+        title = f"{100 * self.level:.4g}% intervals"
         legend = plain_legend(
             ax, title=title if self.name is None else f"{self.name}, {title}"
         )

@@ -1,4 +1,4 @@
-"""What a report of a fit is made of, and the report of an assessment."""
+"""The content of a fit report, and the report of an assessment."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from betanll.typing import Array
 
 @dataclass(frozen=True, eq=False)
 class FitReport:
-    """What held-out rows say of a model, to read in Python or as a page.
+    """Predictions, scores and findings on held-out rows, in Python or as a page.
 
     Parameters
     ----------
@@ -33,10 +33,10 @@ class FitReport:
     predictive : Distribution of shape (n, d)
         Predictions for the held-out rows.
     interval : array of shape (n, 2, d)
-        Their 90 % intervals as the model gives them, perhaps infinite.
+        90% intervals of the model for the held-out rows, perhaps infinite.
     scores : sequence of d mappings of str to Scores
-        For each target those of the model first, then of the baselines, by readable
-        names. A single mapping will do for a single target.
+        Scores of each target by readable names, the model first, then the baselines. A
+        single target may have a single mapping.
     findings : sequence of Finding
     history : mapping of str to array
         ``epoch``, ``train_loss``, ``validation_nll`` and ``validation_mse``, each
@@ -45,7 +45,7 @@ class FitReport:
         Effective sample fraction of the loss weights, by the label of the objective.
     configuration : mapping of str to str
     command : str
-        What made the report.
+        Command that made the report.
     introduction : sequence of Picture, optional
         Shown first.
     explanation : Explanation, optional
@@ -134,7 +134,7 @@ def report_of(
     introduction: Sequence[Picture] = (),
     explanation: Explanation | None = None,
 ) -> FitReport:
-    """Return the report of a model; what training found joins the configuration."""
+    """Return the report of a model; the results of training join `configuration`."""
     model = assessment.model
     rate = model.best_learning_rate_
     chosen = {
@@ -168,7 +168,7 @@ def report_of(
 
 
 def _rows(assessment: Assessment) -> dict[str, str]:
-    """Return which rows judged the model, and which trained it."""
+    """Return which rows scored the model, and which trained it."""
     n, n_splits = len(assessment.target), assessment.n_splits
     how = "drawn at random"
     if assessment.times is not None:

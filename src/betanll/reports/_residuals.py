@@ -19,8 +19,8 @@ from betanll.reports.style import BLUE, format_number, log_edges, use_log_scale
 class ResidualDisplay(Display):
     """Histogram of absolute errors on a log axis, with the RMSE as a dashed line.
 
-    Only the mean of a prediction counts, so any regressor will do. Residuals that are
-    exactly zero have no place on the axis; the legend counts them.
+    Any regressor works, because only the mean counts. The legend counts residuals of
+    exactly zero, which a log axis cannot show.
 
     Parameters
     ----------

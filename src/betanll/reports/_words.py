@@ -14,7 +14,7 @@ from betanll.reports.page import Card, Cell, Column, Table
 from betanll.reports.style import format_number
 
 #: The coverage of the intervals of a report, in words.
-PERCENT = f"{100 * LEVEL:.0f} %"
+PERCENT = f"{100 * LEVEL:.0f}%"
 
 
 def count_of_hundred(n_inside: int, n: int) -> tuple[str, int]:
@@ -28,7 +28,7 @@ def count_of_hundred(n_inside: int, n: int) -> tuple[str, int]:
 
 
 def versus_guessing(ratio: float) -> str:
-    """Return how the error compares, for example ``62 % smaller``."""
+    """Return how the error compares, for example ``62% smaller``."""
     if math.isnan(ratio):
         return "–"
     change = 100 * (1 - ratio)
@@ -37,7 +37,7 @@ def versus_guessing(ratio: float) -> str:
     if ratio >= 2:
         return f"{format_number(ratio)} times larger"
     digits = 2 if 99 < change < 100 else 0
-    return f"{abs(change):.{digits}f} % {'smaller' if change > 0 else 'larger'}"
+    return f"{abs(change):.{digits}f}% {'smaller' if change > 0 else 'larger'}"
 
 
 def headlines(results: Sequence[TargetResult]) -> list[Card]:
@@ -106,7 +106,7 @@ def score_table(
     """Return the scores of one target, in which the best of each column is marked."""
     levels = {level for score in scores.values() for level in score.coverage}
     level = min(levels, key=lambda x: (abs(x - LEVEL), x)) if levels else LEVEL
-    percent = f"{100 * level:.4g} %"
+    percent = f"{100 * level:.4g}%"
     nan = math.nan
     # How to print each number, and how bad it is. The width alone ranks nothing.
     numbers = {
@@ -147,5 +147,5 @@ def score_table(
 
 
 def _share(coverage: float, level: float) -> tuple[str, float]:
-    text = "–" if math.isnan(coverage) else f"{100 * coverage:.1f} %"
+    text = "–" if math.isnan(coverage) else f"{100 * coverage:.1f}%"
     return text, abs(coverage - level)

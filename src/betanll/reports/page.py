@@ -78,7 +78,7 @@ class Card:
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """A figure that Matplotlib draws into the HTML page; Markdown has its words alone.
+    """A figure that Matplotlib draws into the HTML page; Markdown has only its words.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class Picture:
     caption : str
         What there is to see, below the figure.
     label : str, optional
-        What a person hears who does not see the figure; by default the title.
+        Text for screen readers; by default the title.
     """
 
     figure: matplotlib_figure.Figure
@@ -159,10 +159,10 @@ Block: TypeAlias = Heading | Text | Code | Finding | Card | Picture | Table
 class Page:
     """A title and blocks below each other, as one HTML document or as Markdown.
 
-    Pictures, cards or tables that follow each other stand side by side where there is
-    room. The HTML document holds no script and asks nothing of the network; it follows
-    a dark screen, fits a phone, and names every figure and table for screen readers.
-    The same page gives the same text. Write it with the encoding UTF-8.
+    Consecutive pictures, cards or tables stand side by side where there is room. The
+    HTML document has no script and loads nothing from the network. It supports dark
+    mode, phones and screen readers. The same page gives the same text. Write it in
+    UTF-8.
 
     Parameters
     ----------
@@ -217,7 +217,7 @@ class Page:
         return self._rendered(_template("page.html", autoescape=True), svg=svg)
 
     def markdown(self) -> str:
-        """Return the page as Markdown; of pictures it has the words."""
+        """Return the page as Markdown, with titles and captions of the pictures."""
         return self._rendered(_template("page.md", autoescape=False))
 
     def _rendered(self, template: Template, **names: Any) -> str:

@@ -40,7 +40,7 @@ _REPORT_STYLE = {
 
 @contextmanager
 def report_style() -> Iterator[None]:
-    """Draw with our settings, whatever the user has set."""
+    """Draw with our settings, not those of the user."""
     with matplotlib.style.context(["default", _REPORT_STYLE]):
         yield
 

@@ -2,9 +2,9 @@
 
 Mark a function with :func:`task`; a :class:`Task` describes a call of it.
 :func:`run_sweep` hands tasks to Dask workers and commits each result to a
-:class:`Store` the moment it arrives: a run that was stopped resumes where it was. An
-:class:`Experiment` names the tasks of tables and figures and renders their results;
-:func:`run_experiments` does the rest.
+:class:`Store` when it arrives, so that a stopped sweep can resume. An
+:class:`Experiment` defines the tasks of tables and figures and renders their results;
+:func:`run_experiments` runs it.
 """
 
 from betanll.sweeps._experiment import (

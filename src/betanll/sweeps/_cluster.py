@@ -1,4 +1,4 @@
-"""Workers of a sweep: processes on this machine, or those of a Dask cluster."""
+"""Workers of a sweep: processes on this machine, or workers of a Dask cluster."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from typing import Any
 from betanll._cache import compilation_cache
 from betanll.processes import check_guard, environment
 
-#: How often processes that die while they start are started again.
+#: Attempts to start the worker processes.
 MAX_STARTS = 3
 
 _WORKER_ENVIRONMENT = {
-    # One process has one core: XLA must not start threads for all of them, and the
-    # bits of a result must not depend on the number of cores that it sees.
+    # Each process has one core: XLA must not start a thread for every core, and the
+    # bits of a result must not depend on the number of cores.
     "NPROC": "1",
     "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false",
     "OMP_NUM_THREADS": "1",
     "JAX_PLATFORMS": "cpu",
 }
 
-#: Known to the worker before it starts, as its memory allocator reads them only then.
-#: Dask would have it give every large array back to the system at once, and take it
-#: anew, page by page, for the next one: a third of the time of a PyTorch training.
+#: The memory allocator of a worker reads these variables only when the worker starts.
+#: With Dask's defaults the allocator returns every large array to the system and then
+#: requests the pages again, which takes a third of the time of a PyTorch run.
 _MEMORY_SETTINGS = {
     "MALLOC_TRIM_THRESHOLD_": str(2**30),
     "MALLOC_MMAP_THRESHOLD_": str(2**25),
@@ -46,13 +46,13 @@ def connected(n_workers: int, scheduler: str | None) -> Iterator[Any]:
         raise ImportError('sweeps need Dask: pip install "betanll[sweeps]"') from None
 
     settings = {
-        # A task whose worker dies is not handed on silently: we count attempts.
+        # Dask must not retry a task whose worker died: we count attempts.
         "distributed.scheduler.allowed-failures": 0,
-        # A worker is replaced however often it dies and however long that takes.
+        # Replace dead workers without limit.
         "distributed.deploy.lost-worker-timeout": "1000 days",
-        # A task may start processes of its own. Workers end with us all the same.
+        # A task may start processes, which daemons may not. Workers end with us anyway.
         "distributed.worker.daemon": False,
-        # Dask serves pages to anybody on this machine: without any, to nobody.
+        # Dask's dashboard would be open to everybody on this machine.
         "distributed.scheduler.http.routes": [],
         "distributed.worker.http.routes": [],
         **{
@@ -73,13 +73,13 @@ def connected(n_workers: int, scheduler: str | None) -> Iterator[Any]:
 
 
 def _started(n_workers: int) -> Any:
-    """Return a cluster of processes; if one dies on the way, start them all again."""
+    """Return a cluster of processes; if one dies at its start, start all again."""
     from distributed import LocalCluster
     from distributed.security import Security
 
     try:
-        # Whoever may connect to the scheduler may run anything: only we and our
-        # workers, who alone know the key.
+        # A client of the scheduler can run any code, so only we and our workers know
+        # the key.
         security = Security.temporary()
     except ImportError:
         raise ImportError(
@@ -94,7 +94,7 @@ def _started(n_workers: int) -> Any:
                     processes=True,
                     host="127.0.0.1",
                     security=security,
-                    # A server without pages, on any free port.
+                    # No dashboard; any free port.
                     dashboard_address="127.0.0.1:0",
                     scheduler_kwargs={"dashboard": False},
                     env={**_WORKER_ENVIRONMENT, **compilation_cache()},
@@ -112,7 +112,7 @@ def _started(n_workers: int) -> Any:
 
 @contextlib.contextmanager
 def _silent() -> Iterator[None]:
-    """Hold back what Dask logs of processes that do not start."""
+    """Suppress Dask's log of processes that do not start."""
     logger = logging.getLogger("distributed")
     before = logger.level
     logger.setLevel(logging.CRITICAL + 1)
@@ -124,7 +124,7 @@ def _silent() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _ctrl_c_delayed() -> Iterator[None]:
-    """Hold back Ctrl-C; processes that start meanwhile never hear it.
+    """Delay Ctrl-C; processes started meanwhile ignore it for good.
 
     Dask leaves processes behind if it is interrupted while it starts them, and each
     worker would print a traceback. Workers end with the process that runs the sweep.
@@ -135,9 +135,9 @@ def _ctrl_c_delayed() -> Iterator[None]:
         return
     pressed: list[int] = []
     handler = signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
-    # With its first lock Python starts a process and lets Ctrl-C through again.
+    # Creating its first lock, Python starts a process and unblocks Ctrl-C.
     multiprocessing.get_context("spawn").Lock()
-    # Inherited by the thread that starts the workers, and by the workers.
+    # The thread that starts the workers inherits this, and so do the workers.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

@@ -1,4 +1,4 @@
-"""What an experiment is: tasks for a request, and files made of their results."""
+"""Experiments: the tasks for a request, and the files made of their results."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from betanll.sweeps._task import Task
 
 
 class MissingResultsError(ValueError):
-    """One artefact cannot be made of the results; the others can."""
+    """The results do not suffice for an artefact; other artefacts may be complete."""
 
 
 class RequestError(ValueError):
-    """A request that no experiment, or not every experiment, can fulfil."""
+    """An experiment cannot fulfil its part of a request."""
 
 
 class Results(Protocol):
@@ -41,16 +41,15 @@ class Request:
     artefacts : tuple of str
         Names of tables, figures or other results.
     preset : str
-        How much work; the experiment defines the names.
+        Amount of work, by a name that the experiment defines.
     datasets : tuple of str
         Names of datasets to restrict the artefacts to; all by default.
     methods : tuple of str, optional
-        What to compare, such as ``"beta-nll:0.5"``; by default the experiment decides.
+        Methods to compare, such as ``"beta-nll:0.5"``; the experiment has a default.
     settings : mapping of str to str
-        Places and other things that are not part of any task, such as the folder of
-        the data.
+        Settings that are not part of any task, such as the folder of the data.
     folder : path
-        Where the files are written.
+        Folder of the files that are written.
 
     Examples
     --------
@@ -71,7 +70,7 @@ class Request:
 
 
 class Experiment(ABC):
-    """Artefacts, such as tables and figures, that are made of the same tasks.
+    """Artefacts, such as tables and figures, that share tasks.
 
     :meth:`tasks` and :meth:`render` are required. Packages add experiments to
     ``betanll reproduce`` by entry points of the group ``betanll.experiments``.
@@ -83,12 +82,12 @@ class Experiment(ABC):
     artefacts : mapping of str to str
         Names of the artefacts, each with a description of one line.
     presets : mapping of str to object
-        By name; the values are the experiment's own business.
+        Values by name, for use by the experiment alone.
     datasets : mapping of str to callable
-        Functions without arguments that load the data, by name. Empty for experiments
-        that cannot be restricted to datasets.
+        Functions without arguments that load the data, by name. Empty if requests
+        cannot select datasets.
     settings : tuple of str
-        Names of the settings of a request that the experiment understands.
+        Names of the settings that a request may contain.
 
     Examples
     --------
@@ -119,41 +118,41 @@ class Experiment(ABC):
     def tasks(self, request: Request, results: Results) -> list[Task]:
         """Return all tasks of a request that are known so far.
 
-        Called again after these have run, until nothing new is returned. So a search
-        returns the runs of its grid first and, once they have results, the runs of the
-        best configuration as well.
+        Called again after these tasks have run, until it returns no new task. A search
+        first returns the runs of its grid; once these have results, it also returns
+        the runs of the best configuration.
         """
 
     @abstractmethod
     def render(
         self, artefact: str, results: Results, request: Request
     ) -> Mapping[str, bytes]:
-        """Return the files of an artefact by their names.
+        """Return the content of each file of an artefact, by file name.
 
         Raises
         ------
         MissingResultsError
-            If the results do not suffice; its text names the artefact and the reason.
+            If the results do not suffice; the message names the artefact and why.
         """
 
     def method_names(self) -> tuple[str, ...]:
-        """Return the methods that a request may name; none if they are fixed."""
+        """Return the methods that a request may select; empty if they are fixed."""
         return ()
 
     def check(self, request: Request) -> None:
-        """Refuse what is missing before any work; loads the datasets by default."""
+        """Raise if anything is missing, before any work; by default, load the data."""
         for name in request.datasets:
             self.datasets[name]()
 
     def environment(self, request: Request) -> Mapping[str, str]:
-        """Return environment variables, here and in workers, while tasks run.
+        """Return environment variables to set, here and in workers, while tasks run.
 
-        They say where things are, which is never part of a task.
+        Use them for locations of files, which are never part of a task.
         """
         return {}
 
     def max_workers(self, request: Request) -> int | None:
-        """Return how many tasks fit the machine at once, None for any number."""
+        """Return how many tasks the machine can run at once, None for no limit."""
         return None
 
 
@@ -171,7 +170,7 @@ NO_RESULTS: Results = _NoResults()
 def split_request(
     request: Request, experiments: Iterable[Experiment], *, option: str = "{}"
 ) -> list[tuple[Experiment, Request]]:
-    """Return what is asked of each experiment; refuse what concerns none of them."""
+    """Return the part of a request for each experiment; raise if a part has none."""
     experiments = list(experiments)
     known = [name for one in experiments for name in one.artefacts]
     for name in request.artefacts:
@@ -194,7 +193,7 @@ def split_request(
 
 
 def _part(request: Request, one: Experiment, option: str) -> Request:
-    """Return what a request asks of one experiment."""
+    """Return the part of a request that concerns one experiment."""
     mine = tuple(n for n in dict.fromkeys(request.artefacts) if n in one.artefacts)
     names = ", ".join(mine)
     if request.preset not in one.presets:

@@ -1,4 +1,4 @@
-"""Results as a CSV file, to move them to another machine."""
+"""Export results to a CSV file, to move them to another machine."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def write_export(path: Path, records: Iterable[Record]) -> int:
 
 def read_export(path: Path) -> list[tuple[Task, Record]]:
     """Return the tasks and records of a file, or raise a :class:`StoreError`."""
-    # Bytes that are not UTF-8 become characters that no checksum accepts, so that the
-    # error can name their line.
+    # Bytes that are not UTF-8 become characters that fail the checksum, so that the
+    # error can name the line.
     with (
         _long_cells(),
         path.open(newline="", encoding="utf-8", errors="surrogateescape") as file,
@@ -79,7 +79,7 @@ def _record(cells: list[str], n_cells: int) -> tuple[Task, Record]:
 
 @contextlib.contextmanager
 def _long_cells() -> Iterator[None]:
-    """Allow cells of any length, which Python limits for the whole process."""
+    """Lift Python's limit on the length of a cell, which is global to the process."""
     before = csv.field_size_limit(2**31 - 1)
     try:
         yield

@@ -1,4 +1,4 @@
-"""Results as text, with checksums that notice changed bits."""
+"""Results as text, with checksums that detect changed bits."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from betanll.sweeps._task import Task
 
 Rows = list[dict[str, Any]]
 
-#: Levels of nesting in a result row: more could exhaust the stack of a reader.
+#: Most levels of nesting in a result row: more could exhaust the stack of a reader.
 _MAX_DEPTH = 20
 
 
 class StoreError(ValueError):
-    """A file that is not a store or an export, or one that is damaged."""
+    """A file is not a store or an export, or is damaged."""
 
 
 class Record(NamedTuple):
@@ -30,7 +30,7 @@ class Record(NamedTuple):
 
     @classmethod
     def of(cls, task: Task, rows: Rows, seconds: float) -> Record:
-        """Describe a result; raise an error if it could not be read back."""
+        """Return a result as a record; raise an error if it could not be read back."""
         if not (math.isfinite(seconds) and seconds >= 0):
             raise ValueError(f"seconds must be a duration, got {seconds}")
         texts = task.to_json(), rows_to_json(rows)
@@ -45,7 +45,7 @@ class Record(NamedTuple):
 
 
 def checksum(*texts: str) -> str:
-    """Return a hash of some texts and of where each of them ends."""
+    """Return a hash of texts that also depends on where each text ends."""
     whole = json.dumps(texts, ensure_ascii=False).encode()
     return hashlib.sha256(whole).hexdigest()
 
@@ -63,13 +63,13 @@ def verify(found: object, *texts: str) -> None:
 
 
 def rows_to_json(rows: Any) -> str:
-    """Return result rows as JSON, which must be plain and not too deep."""
+    """Return result rows as JSON; raise if they are not plain, or nested too deep."""
     _check_rows(rows)
     return json.dumps(rows)
 
 
 def rows_from_json(text: str) -> Rows:
-    """Return the rows of :func:`rows_to_json`; else raise a ``ValueError``."""
+    """Return the rows that :func:`rows_to_json` wrote, or raise a ``ValueError``."""
     try:
         rows = json.loads(text)
         _check_rows(rows)
@@ -88,7 +88,7 @@ def _check_rows(rows: Any) -> None:
 
 
 def _check_plain(value: Any, depth: int) -> None:
-    """Raise an error unless every number is a float or fits into one, and so on."""
+    """Raise an error unless a value is JSON whose numbers fit into floats."""
     if depth == 0:
         raise ValueError(f"a result row is nested more than {_MAX_DEPTH} times")
     if isinstance(value, dict):
@@ -101,7 +101,7 @@ def _check_plain(value: Any, depth: int) -> None:
         for part in value:
             _check_plain(part, depth - 1)
     elif isinstance(value, str):
-        value.encode()  # half a character of another encoding cannot be written
+        value.encode()  # raises for lone surrogates, which cannot be written
     elif isinstance(value, int):
         if abs(value) > sys.float_info.max:
             raise ValueError("a number in a result row is larger than any float")

@@ -1,4 +1,4 @@
-"""The driver: hands tasks to workers and stores what comes back."""
+"""The driver: hand tasks to workers and store their results."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from betanll.sweeps._record import rows_to_json
 from betanll.sweeps._store import Store
 from betanll.sweeps._task import Task
 
-#: Attempts after which a task is given up.
+#: Failed attempts after which a task is not tried again.
 MAX_ATTEMPTS = 3
 
-#: Workers that may die with a task they had not begun, before the task is given up.
+#: As `MAX_ATTEMPTS`, for workers that died before they began the task.
 MAX_NOT_BEGUN = 20
 
-#: How often we look whether workers have come or gone, in seconds.
+#: Seconds between two checks for new or lost workers.
 _LOOK_EVERY = 1.0
 
-#: After so many looks in a row without a worker we say so. Processes of our own are on
-#: their way, and a busy machine takes long to start one.
+#: Checks in a row without a worker before we warn. Local processes get longer: a busy
+#: machine takes long to start one.
 _LOOKS_WITHOUT_WORKER = 10
 _LOOKS_WITHOUT_OWN_WORKER = 60
 
 
 class SweepReport(NamedTuple):
-    """What a sweep did."""
+    """Counts of the tasks that a sweep ran."""
 
     n_done: int
     n_before: int
@@ -62,28 +62,28 @@ def run_sweep(
 ) -> SweepReport:
     """Run all tasks that have no result yet.
 
-    A task that raises is recorded with its traceback and does not stop the others. It
-    is tried again, in this run or a later one, until it has failed three times; a task
-    that takes its worker down counts the same.
+    A task that raises is recorded with its traceback and does not stop other tasks. It
+    is tried again, in this sweep or a later one, until it has failed three times.
+    Crashing the worker counts as a failure.
 
     Parameters
     ----------
     tasks : sequence of Task
     store : Store
-        Gets each result the moment it arrives.
+        Receives each result when it arrives.
     n_workers : int, optional
         Processes on this machine, by default one for each core. They import the calling
-        script: guard the call by ``if __name__ == "__main__":``. Nobody else can
-        connect to them: they use TLS with a key made for this run.
+        script: guard the call by ``if __name__ == "__main__":``. Connections use TLS
+        with a key made for this sweep, so that nobody else can connect.
     scheduler : str, optional
         Address of a Dask scheduler, whose workers need the library, the modules of the
         tasks and the data. They should have one thread each: a worker that dies counts
-        for all of its tasks. Certificates are those of the Dask configuration.
+        as a failure of all its tasks. Certificates come from the Dask configuration.
     plugins : sequence of str
         Names of modules to import before any task runs, here and in each worker. Such
         a module may register objectives, for example.
     progress : bool, default=False
-        Show how far it has come, on the standard error.
+        Show progress on the standard error.
 
     Raises
     ------
@@ -93,8 +93,8 @@ def run_sweep(
         If a task calls a function that is not marked with :func:`task`.
     OSError
         If a result cannot be stored, if the scheduler cannot be reached or goes away,
-        or if worker processes do not start, three times in a row.
-        What is stored stays, and the same call goes on from there.
+        or if worker processes do not start, three times in a row. Stored results
+        remain; repeat the call to resume.
     """
     refuse_to_nest()
     _import_all(plugins)
@@ -157,15 +157,15 @@ def _outcomes(
     arrived: queue.SimpleQueue[Any] = queue.SimpleQueue()
     numbers = itertools.count()
     n_not_begun: Counter[str] = Counter()
-    # How often workers began each submitted task. The scheduler tells us of a
-    # beginning before it tells us of the end, which comes through the same stream.
+    # How often workers began each submitted task. Beginnings and ends come through one
+    # stream, so that a beginning always arrives before its end.
     n_begun: Counter[str] = Counter()
     topic = f"betanll-begun-{client.id}"
     client.subscribe_topic(topic, lambda event: n_begun.update([event[1]]))
 
     def submit() -> int:
-        # No more than there are threads, so that all tasks begin at once. One without
-        # any, for a cluster that starts workers when there is work.
+        # One task per thread, so that all begin at once. One without any thread, for a
+        # cluster that starts workers when there is work.
         n_threads = sum(client.nthreads().values())
         while waiting and len(running) < max(1, n_threads):
             task = waiting.popleft()
@@ -201,8 +201,8 @@ def _outcomes(
         except Exception as fault:
             outcome = _Outcome(None, f"the worker failed: {fault}", 0.0)
             if isinstance(fault, KilledWorker):
-                # Dask blames all tasks that a worker was given when it died. Schedulers
-                # other than ours may have tried several times by themselves.
+                # Dask blames all tasks that a worker held when it died. Other
+                # schedulers than ours may have retried by themselves.
                 n_tries = min(n_begun[name], fault.allowed_failures + 1)
                 n_not_begun[task.key] += not n_tries
                 if n_not_begun[task.key] > MAX_NOT_BEGUN:
@@ -245,14 +245,14 @@ def _import_all(plugins: Sequence[str]) -> None:
 def _attempt(
     description: str, plugins: Sequence[str], topic: str, name: str
 ) -> _Outcome:
-    """Run a task in a worker; faults come back as text."""
+    """Run a task in a worker; return faults as text."""
     _tell_beginning(topic, name)
     started = time.perf_counter()
     try:
         _import_all(plugins)
         task = Task.from_json(description)
         rows = task.find(import_module=True)(**dict(task.settings))
-        rows_to_json(rows)  # what cannot be stored is the task's fault
+        rows_to_json(rows)  # rows that cannot be stored are a fault of the task
     except (Exception, SystemExit):
         seconds = time.perf_counter() - started
         return _Outcome(None, traceback.format_exc(), seconds)
@@ -260,11 +260,11 @@ def _attempt(
 
 
 def _tell_beginning(topic: str, name: str) -> None:
-    """Return when the scheduler knows that the task begins, or cannot be told."""
+    """Tell the scheduler that the task begins; return once it knows or cannot know."""
     from distributed import get_worker
     from distributed.utils import sync
 
     worker = get_worker()
-    # Not `worker.log_event`, which may send it later than the task ends its process.
+    # Not `worker.log_event`: a task may crash its process before that sends the event.
     with contextlib.suppress(OSError):
         sync(worker.loop, worker.scheduler.log_event, topic=topic, msg=name)

@@ -1,4 +1,4 @@
-"""Runs the tasks of experiments and writes their files."""
+"""Run the tasks of experiments and write their files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ GROUP = "betanll.experiments"
 
 
 class ExperimentReport(NamedTuple):
-    """Files that were written, and how many tasks of the request have results."""
+    """Files written, and how many tasks of the request have results."""
 
     paths: list[Path]
     n_tasks: int
@@ -54,17 +54,17 @@ def run_experiments(
     Parameters
     ----------
     experiments : iterable of Experiment
-        Those that have none of the artefacts are left alone.
+        Experiments without any of the requested artefacts are ignored.
     request : Request
     store : Store or path, optional
         An open store, or the file of one, by default ``sweep.db`` in the folder of the
         request. A file is opened after the request was checked; with an open store,
         call :func:`check_experiments` before opening it.
     n_workers, scheduler, plugins, progress
-        As in :func:`run_sweep`. By default there are as many workers as cores and
-        experiments allow.
+        As in :func:`run_sweep`. By default, cores and experiments limit the number of
+        workers.
     stored_only : bool, default=False
-        Run nothing: write what the stored results give.
+        Run no task: write the artefacts of the stored results.
     sweep : callable
         Runs the tasks, with the arguments of :func:`run_sweep`.
 
@@ -77,12 +77,12 @@ def run_experiments(
     RequestError
         If the request concerns no experiment, or names something unknown.
     MissingResultsError
-        If artefacts lack results, the others are written; if every task of an
-        experiment failed, with the reason of one.
+        If artefacts lack results, after writing the others; if every task of an
+        experiment failed, with one of the reasons.
 
     Examples
     --------
-    ``examples/own_experiment.py`` compares objectives on a dataset of its own.
+    ``examples/own_experiment.py`` compares objectives on a custom dataset.
     """
     experiments = list(experiments)
     if not isinstance(store, Store):
@@ -120,14 +120,14 @@ def check_experiments(
     stored_only: bool = False,
     option: str = "{}",
 ) -> None:
-    """Refuse a request that cannot be fulfilled, before anything is written.
+    """Raise if a request cannot be fulfilled, before anything is written.
 
     Parameters
     ----------
     experiments, request, stored_only
-        As in :func:`run_experiments`. Stored results alone need no data.
+        As in :func:`run_experiments`. With `stored_only`, no data is needed.
     option : str
-        How messages name parts of the request, such as ``"--{}"`` on a command line.
+        Format of option names in messages, such as ``"--{}"`` on a command line.
 
     Raises
     ------
@@ -170,7 +170,7 @@ def installed_experiments() -> tuple[list[Experiment], list[str]]:
 
 @contextlib.contextmanager
 def _opened(store: Store | Path) -> Iterator[Store]:
-    """Yield an open store, which is closed afterwards unless it was open before."""
+    """Yield an open store; close it afterwards unless the caller opened it."""
     if isinstance(store, Store):
         yield store
         return
@@ -179,7 +179,7 @@ def _opened(store: Store | Path) -> Iterator[Store]:
 
 
 def _check_not_all_failed(name: str, tasks: Sequence[Task], store: Store) -> None:
-    """Raise the fault of tasks that all failed, in place of one of the rendering."""
+    """Raise if all tasks of an experiment failed: rendering would hide the reason."""
     keys = {task.key for task in tasks}
     faults = [text for task, text in store.failures() if task.key in keys]
     if faults and not keys & store.done():
@@ -191,7 +191,7 @@ def _check_not_all_failed(name: str, tasks: Sequence[Task], store: Store) -> Non
 
 
 def _write(parts: list[tuple[Experiment, Request]], store: Store) -> list[Path]:
-    """Write what the results give, all of it rendered before."""
+    """Render all artefacts, then write those whose results suffice."""
     paths = []
     failures = []
     for one, part in parts:
@@ -220,7 +220,7 @@ def _write(parts: list[tuple[Experiment, Request]], store: Store) -> list[Path]:
 
 @contextlib.contextmanager
 def _environment(parts: list[tuple[Experiment, Request]]) -> Iterator[None]:
-    """Set the variables of the experiments for a while; new processes inherit them."""
+    """Set the experiments' variables temporarily; new processes inherit them."""
     wanted: dict[str, str] = {}
     for one, part in parts:
         wanted |= one.environment(part)

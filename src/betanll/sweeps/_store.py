@@ -33,7 +33,7 @@ _MAX_NAMED = 20
 
 
 class Store:
-    """Results and failures of tasks; every addition is on the disk when it returns.
+    """Results and failures of tasks; additions are on the disk when they return.
 
     Opening a file compares every row with its checksum and refuses a damaged file. The
     message names the damaged rows and the command that removes them.
@@ -84,7 +84,7 @@ class Store:
         self._connection.text_factory = lambda b: b.decode(errors="surrogateescape")
         execute = self._connection.execute
         if is_new:
-            # First of all: a file without it would not be taken for a store again.
+            # First: a file without it is not recognised as a store.
             execute(f"pragma application_id = {_APPLICATION_ID}")
         elif execute("pragma application_id").fetchone() != (_APPLICATION_ID,):
             raise StoreError(f"{self.path} is not a result store of betanll")
@@ -105,7 +105,7 @@ class Store:
                 pass
 
     def _is_old(self, table: str) -> bool:
-        """Whether a table is missing, or from before there were checksums."""
+        """Return whether a table is missing, or lacks checksums."""
         found = self._connection.execute(f"pragma table_info({table})").fetchall()
         names, expected = [column[1] for column in found], _NAMES[table]
         if names not in (expected, expected[:-1], []):
@@ -113,7 +113,7 @@ class Store:
         return names != expected
 
     def _renew(self) -> None:
-        """Make missing tables, and add the checksums that old ones lack."""
+        """Create missing tables, and add checksums to old ones."""
         execute = self._connection.execute
         execute("begin immediate")
         try:
@@ -122,7 +122,7 @@ class Store:
                 if self._is_old(table):
                     execute(f"alter table {table} add column {columns[-1]} default ''")
                     self._add_checksums(table)
-            # Damaged rows have a checksum now, but still cannot be read.
+            # Damaged rows now have a checksum, but still cannot be read.
             self._check_all()
             execute("commit")
         except BaseException:
@@ -138,11 +138,11 @@ class Store:
             self._connection.execute(update, (checksum(*texts), rowid))
 
     def _unusable(self, reason: object) -> StoreError:
-        # SQLite says on a first line that it is about this database.
+        # SQLite's first line only names the database.
         line = shortened(str(reason).rpartition("\n")[2])
         # Operational errors are about access, such as a locked or unreadable file.
         if not isinstance(reason, sqlite3.OperationalError):
-            line += "; restore a copy of the file, or move it away to start anew"
+            line += "; restore a copy of the file, or move it away to start again"
         return StoreError(f"{self.path} cannot be used as a result store: {line}")
 
     def __enter__(self) -> Store:
@@ -164,7 +164,7 @@ class Store:
 
     def add_failure(self, task: Task, traceback: str) -> None:
         """Store one failed attempt."""
-        # Names of files may contain what is not text.
+        # File names in a traceback need not be valid text.
         traceback = traceback.encode(errors="backslashreplace").decode()
         texts = task.to_json(), traceback
         self._write(
@@ -190,7 +190,7 @@ class Store:
         return list(self._lines("failures", "order by rowid"))
 
     def forget_failures(self) -> None:
-        """Give every task that was given up another chance."""
+        """Forget all failed attempts, so that sweeps run their tasks again."""
         self._write("delete from failures", ())
 
     def forget_results(self, tasks: Iterable[Task]) -> None:
@@ -208,12 +208,12 @@ class Store:
         ]
 
     def export_csv(self, path: Path) -> int:
-        """Write all results to a CSV file, to go on elsewhere; return their number."""
+        """Write all results to a CSV file, to resume elsewhere; return their number."""
         results = self._lines("results", "order by key")
         return write_export(path, (record for record, _ in results))
 
     def import_csv(self, path: Path) -> int:
-        """Add results of an exported file that are not here; return how many."""
+        """Add the missing results from an exported file; return how many."""
         before = len(self.done())
         results = read_export(path)  # nothing is added from a damaged file
         self._write("begin", ())
@@ -222,7 +222,7 @@ class Store:
                 self._add(task, record)
             self._write("commit", ())
         except BaseException:
-            if self._connection.in_transaction:  # a full disk has ended it already
+            if self._connection.in_transaction:  # a full disk ends the transaction
                 self._connection.execute("rollback")
             raise
         return len(self.done()) - before
@@ -230,9 +230,9 @@ class Store:
     def _lines(
         self, table: str, which: str = "", values: tuple[str, ...] = ()
     ) -> Iterator[Any]:
-        """Yield what the rows of a table contain, and raise an error for damaged ones.
+        """Yield the content of the rows of a table, then raise if any are damaged.
 
-        The error comes last, so that it can name all damaged rows.
+        The error comes last so that it can name all damaged rows.
         """
         query = f"select rowid, {', '.join(_NAMES[table])} from {table} {which}"
         damaged: dict[int, ValueError] = {}

@@ -1,4 +1,4 @@
-"""Functions that workers may run, and descriptions of calls to them."""
+"""Functions that workers may run, and descriptions of their calls."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from betanll.sentences import shortened
 Function = Callable[..., list[dict[str, Any]]]
 _F = TypeVar("_F", bound=Function)
 
-#: Attribute of marked functions.
+#: Attribute that marks a function.
 _MARK = "__betanll_task__"
-#: Names of a script: of its own process, and of the workers that it starts.
+#: Module names of a script: in its own process, and in the workers that it starts.
 _SCRIPT_NAMES = ("__main__", "__mp_main__")
 
 
@@ -29,9 +29,9 @@ def task(function: _F) -> _F:
     """Mark a function that workers of a sweep may run, in any module.
 
     The function takes settings as keyword arguments: numbers, text, booleans and None.
-    It returns result rows, a list of dictionaries that JSON can hold. Stored results
-    are found by the name of the module and of the function: moving or renaming the
-    function orphans them.
+    It returns result rows, a list of dictionaries that JSON can hold. The store finds
+    results by the names of the module and the function: moving or renaming the function
+    orphans them.
 
     Parameters
     ----------
@@ -75,13 +75,12 @@ def task(function: _F) -> _F:
 class Task:
     """A call of a function that is marked with :func:`task`.
 
-    Tasks are plain enough to be compared, stored and sent anywhere. Make them with
-    :meth:`of`.
+    Tasks are plain: they can be compared, stored and sent. Make them with :meth:`of`.
 
     Parameters
     ----------
     function : str
-        Where the function is, as ``"package.module:name"``.
+        Location of the function, as ``"package.module:name"``.
     settings : tuple of (str, value)
         Keyword arguments, sorted by name; numbers, text, booleans and None.
 
@@ -127,7 +126,7 @@ class Task:
 
     @classmethod
     def from_json(cls, text: str) -> Task:
-        """Return the task that :meth:`to_json` described; else a ``ValueError``."""
+        """Return the task that :meth:`to_json` wrote, or raise a ``ValueError``."""
         try:
             content = json.loads(text)
         except RecursionError:
@@ -147,8 +146,8 @@ class Task:
     def run(self) -> list[dict[str, Any]]:
         """Call the function and return its result rows.
 
-        Its module must be imported already: a description that comes from a file
-        imports nothing.
+        The module must be imported already: a description from a file must not import
+        anything.
         """
         return self.find()(**dict(self.settings))
 
@@ -193,7 +192,7 @@ def _plain(settings: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
 
 
 def _name_of(function: Any) -> str:
-    """Return ``"module:name"`` of a function that a worker can find by it."""
+    """Return ``"module:name"`` of a function; raise if workers could not find it."""
     if not inspect.isfunction(function):
         raise ValueError(f"@task needs a function, got {shortened(repr(function))}")
     name = function.__qualname__
@@ -221,7 +220,7 @@ def _script_of_name(name: str) -> ModuleType | None:
 
 
 def _script_name(namespace: Mapping[str, Any]) -> str | None:
-    """Return how a script is called where it is imported; None without a file."""
+    """Return the module name under which a script is imported; None without a file."""
     spec, file = namespace.get("__spec__"), namespace.get("__file__")
     if spec is not None:
         return str(spec.name)
@@ -230,5 +229,5 @@ def _script_name(namespace: Mapping[str, Any]) -> str | None:
 
 @task
 def echo(**settings: Any) -> list[dict[str, Any]]:
-    """Return the settings as the one result row; for examples and tests."""
+    """Return the settings as the only result row; for examples and tests."""
     return [settings]

@@ -23,16 +23,16 @@ _ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
     "silu": nn.SiLU,
 }
 
-# Where the estimator cuts off whitened inputs.
+# The estimator clips standardised inputs here.
 _LIMIT = 1e15
 
 
 class RegressorModule(nn.Module):
     """The mean and standard deviation that a trained regressor predicts.
 
-    ``HeteroscedasticRegressor.to_torch`` makes one. It agrees with
-    ``predict(X, return_std=True)`` up to the rounding of single precision. Inputs that
-    ``predict`` refuses are not looked for: NaN in a row gives NaN.
+    ``HeteroscedasticRegressor.to_torch`` makes one. The module agrees with
+    ``predict(X, return_std=True)`` up to the rounding of single precision. It does not
+    check its inputs: NaN in a row gives NaN.
 
     Parameters
     ----------
@@ -41,32 +41,33 @@ class RegressorModule(nn.Module):
     activation : {"tanh", "relu", "elu", "gelu", "silu"}
         The activation of that network.
     objective : Objective
-        What the network was trained with, or its name. The methods ``parameters`` and
-        ``moments`` must take tensors, as those of :mod:`betanll.objectives` do.
+        Objective of the training, or its name. The methods ``parameters`` and
+        ``moments`` must take tensors, as in :mod:`betanll.objectives`.
     input_mean, input_scale : array of shape (n_inputs,), optional
-        Inputs are whitened with them. An infinite scale ignores the column.
+        Standardise the inputs. An infinite scale ignores the column.
     knots : array of shape (n_bins + 1, n_inputs), optional
-        Instead of these two, for networks with bins: inputs are positions among them.
+        Instead of mean and scale, for networks with bins: inputs are positions among
+        the knots.
     target_mean, target_scale : array of shape (n_targets,)
-        They take the whitened prediction back to original units.
+        Map the standardised prediction back to original units.
     spread : array of shape (n_targets,)
-        The standard deviation is multiplied by it: 1, or a calibration.
+        Factor of the standard deviation: 1, or a calibration.
     squeeze : bool
-        Return vectors for the one target that there is.
+        Return vectors; requires a single target.
 
     Notes
     -----
-    The networks compute in single precision, whitening and everything after the heads
-    in double precision: the digits of targets around a million with little noise
-    survive if the inputs, and with them the results, are float64.
+    The networks compute in single precision, standardisation and everything after the
+    heads in double precision. With float64 inputs the results are float64, so that
+    targets around a million with little noise keep their digits.
 
     ``.double()`` makes the networks double precision too. ``.float()`` makes everything
-    single precision, for devices that know nothing else. Half precision is for the
-    hidden layers alone.
+    single precision, for devices without double precision. Half precision affects only
+    the hidden layers.
 
     Examples
     --------
-    A linear model of one target, with a variance of 1 in whitened units:
+    A linear model of one target, with a variance of 1 in standardised units:
 
     >>> import numpy as np, torch
     >>> from betanll.objectives import MSE
@@ -153,7 +154,7 @@ class RegressorModule(nn.Module):
             ("spread", spread, n_targets),
         ):
             self.register_buffer(name, _vector(name, values, size))
-        # The constructors draw weights, only to be overwritten: nobody is to notice.
+        # Constructors draw weights that are overwritten: keep the random state.
         with torch.random.fork_rng(devices=[]):
             self.members = nn.ModuleList(
                 _network(layers, activation, objective.n_predictive * n_targets)
@@ -196,7 +197,7 @@ class RegressorModule(nn.Module):
         return mean.to(dtype), std.to(dtype)
 
     def _encode(self, x: Tensor) -> Tensor:
-        """Return what the first layer sees."""
+        """Return the inputs of the first layer."""
         if not self.n_bins:
             z = (x - self.input_mean) / self.input_scale
             return z.clamp(-_LIMIT, _LIMIT)
@@ -236,7 +237,7 @@ class RegressorModule(nn.Module):
 
 
 def _checked(objective: Objective, n_targets: int) -> Objective:
-    """Return the objective, after a trial of what the module will ask of it."""
+    """Return the objective, after a trial of the methods that the module calls."""
     name = type(objective).__name__
     for method in ("split_outputs", "predicted_parameters"):
         if getattr(type(objective), method) is not getattr(Objective, method):
@@ -249,7 +250,7 @@ def _checked(objective: Objective, n_targets: int) -> Objective:
         moments = objective.moments(
             objective.predictive_parameters(objective.parameters(raw))
         )
-    except Exception as error:  # of any library that does not know tensors
+    except Exception as error:  # any library may raise on tensors
         raise TypeError(
             f"{name} cannot be exported: `parameters` and `moments` must take tensors, "
             f"as the functions of betanll.losses.arrays do ({error})"
@@ -264,9 +265,10 @@ def _checked(objective: Objective, n_targets: int) -> Objective:
 
 
 def _network(layers: Any, activation: str, n_outputs: int) -> nn.Sequential:
-    """Return the network with the given parameters, of the last layer the first rows.
+    """Return the network with the given parameters.
 
-    The variational objectives have more rows, which only training needs.
+    Only the first rows of the last layer are kept: variational objectives have more
+    rows, which only training needs.
     """
     modules: list[nn.Module] = []
     for layer in layers:
@@ -286,7 +288,7 @@ def _fill(linear: nn.Linear, layer: Any) -> None:
 
 
 def _bins(knots: ArrayLike, n_encoded: int) -> tuple[Tensor, Tensor]:
-    """Return where bins begin and their inverse widths, 0 for missing ones."""
+    """Return the starts of bins and their inverse widths, 0 for missing bins."""
     table = np.array(knots, np.float64)
     if table.ndim != 2 or len(table) < 2 or table.size != n_encoded:
         raise ValueError(

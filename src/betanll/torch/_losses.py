@@ -48,7 +48,7 @@ _CHECKS: dict[str, Callable[[Any], None]] = {
 
 
 class _Loss(nn.Module):
-    """Holds the reduction, and what the losses do to their arguments before it.
+    """Base class: the reduction, and the checks of the arguments.
 
     The modules here compute in float32 when given half precision.
     """
@@ -58,7 +58,7 @@ class _Loss(nn.Module):
         self.reduction = reduction
 
     def __setattr__(self, name: str, value: Any) -> None:
-        # Settings may change between steps, and are checked then as well.
+        # Settings may change between steps: check each change.
         if name in _CHECKS:
             _CHECKS[name](value)
         super().__setattr__(name, value)

@@ -51,9 +51,8 @@ def cosine_adamw(
     """Return :func:`adamw` whose learning rate rises, then falls as a cosine.
 
     The rate rises for `n_warmup` updates, reaches a hundredth of `learning_rate` after
-    `n_updates` and stays there. Predictions are made with a moving average of the
-    parameters, in which those of an update count `averaging` times as much as those of
-    the next one.
+    `n_updates` and stays there. Predictions use a moving average of the parameters, in
+    which each update weighs `averaging` times as much as the next.
 
     Examples
     --------
@@ -106,7 +105,7 @@ def _keep_average(decay: Any) -> optax.GradientTransformation:
 
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, _Average]:
         n = state.n_updates
-        # At first over a part of the past, so that the start is soon forgotten.
+        # A shorter average at first soon forgets the start.
         share = 1 - jnp.minimum(decay, (n + 1) / (n + 10))
         average = state.average + share * (params + updates - state.average)
         return updates, _Average(average, n + 1)

@@ -10,9 +10,9 @@ import jax
 import numpy as np
 import numpy.typing as npt
 
-#: Samples that a validation pass works on at a time. With more, small tables would pay
-#: for padding: an epoch of two updates and a validation takes 134 us with 1024 and 84
-#: with 256, and large tables gain a little as well.
+#: Samples in a chunk of a validation pass. Larger chunks pad small tables: an epoch of
+#: two updates and a validation takes 134 us with 1024 and 84 us with 256. Large tables
+#: gain a little as well.
 VALIDATION_CHUNK = 256
 
 _ALIGNMENT = 64
@@ -81,7 +81,7 @@ def checked_table(x: Any, y: Any, weight: Any = None, *, what: str = "data") -> 
 def checked_matrix(values: Any, what: str) -> npt.NDArray[np.float32]:
     """Return finite numbers as a matrix in single precision; a vector is a column."""
     array = values
-    # Single precision passes as it is: a copy of large data is worth avoiding.
+    # No copy of single precision: data may be large.
     if not (isinstance(values, np.ndarray) and values.dtype == np.float32):
         try:
             array = np.asarray(values, np.float64)
@@ -110,10 +110,10 @@ class Data:
     memory.
 
     `rows` is ``(capacity, n_inputs + n_targets + n_weights)``: the samples, then zeros.
-    Training samples begin with row `first`; the validation samples follow, and where
-    the samples end, both go on with row 0. The capacity depends on their total alone,
-    so that a refit on all samples runs the program of the search before it. Without
-    targets, the inputs are what the network is to reconstruct.
+    Training samples begin with row `first`, and validation samples follow; both wrap
+    around to row 0 where the samples end. The capacity depends only on the total, so
+    that a refit on all samples reuses the program of the search. Without targets, the
+    network reconstructs the inputs.
     """
 
     rows: jax.Array
@@ -139,7 +139,7 @@ class Data:
         x : array of shape (n, n_inputs)
             Inputs, finite.
         y : array of shape (n,) or (n, n_targets), optional
-            Targets, finite. Without targets, the inputs are to be reconstructed.
+            Targets, finite. Without targets, the network reconstructs the inputs.
         sample_weight : array of shape (n,) or (n, n_targets), optional
             Non-negative weights of the samples or of single targets.
         validation : tuple (x, y) or (x, y, sample_weight), optional
@@ -176,8 +176,8 @@ class Data:
     ) -> Data:
         """Gather finite blocks of inputs, targets and weights, training rows first.
 
-        For data that would be large in memory twice. The weights of the training rows
-        should have mean one.
+        Use this for data that does not fit into memory twice. The weights of the
+        training rows should have mean 1.
         """
         width = n_inputs + n_targets + n_weights
         rows = _aligned_zeros(capacity(n_train + n_validation), width)
@@ -190,14 +190,14 @@ class Data:
             first += len(inputs)
         if first != n_train + n_validation:
             raise ValueError(f"expected {n_train + n_validation} rows, got {first}")
-        # Aligned memory is taken over as it is, without a copy.
+        # JAX adopts aligned memory without a copy.
         return cls(jax.device_put(rows), n_train, n_validation, n_inputs, n_targets)
 
     def __len__(self) -> int:
         return self.n_train + self.n_validation
 
     def with_validation(self, first: int, n: int) -> Data:
-        """Return the same rows, in the same memory, parted in another way.
+        """Return the same rows, in the same memory, with another validation part.
 
         Validation samples are `n` rows from row `first` on, training samples the rest.
         """
@@ -238,7 +238,7 @@ def pack(train: Table, validation: Table | None = None) -> Data:
 
 
 def _masked(part: Table) -> Block:
-    """A weight of zero masks whatever stands there: zero times infinity would not."""
+    """Set values of weight zero to zero, because zero times infinity is NaN."""
     is_used = part.weights > 0
     return (
         np.where(is_used.any(axis=1, keepdims=True), part.inputs, 0),
@@ -248,7 +248,7 @@ def _masked(part: Table) -> Block:
 
 
 def _aligned_zeros(n_rows: int, n_columns: int) -> npt.NDArray[np.float32]:
-    """Return an array that starts where JAX wants its own arrays to start."""
+    """Return zeros with the alignment that JAX needs to adopt the memory."""
     n_bytes = 4 * n_rows * n_columns
     memory = np.zeros(n_bytes + _ALIGNMENT, np.uint8)
     first = -memory.ctypes.data % _ALIGNMENT
@@ -257,10 +257,10 @@ def _aligned_zeros(n_rows: int, n_columns: int) -> npt.NDArray[np.float32]:
 
 
 def capacity(n: int) -> int:
-    """Return the padded number of samples: whole chunks can be cut off anywhere."""
+    """Return the padded number of samples, with room for whole chunks anywhere."""
     return padded_size(n) + validation_chunk(n)
 
 
 def validation_chunk(n: int) -> int:
-    """Return the number of samples that a validation pass takes at a time."""
+    """Return the number of samples in a chunk of a validation pass."""
     return min(VALIDATION_CHUNK, padded_size(n))

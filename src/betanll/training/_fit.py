@@ -75,8 +75,8 @@ def fit(
     progress : bool or callable, default=False
         As for :func:`fit_fleet`.
     callback : callable, optional
-        Is called with the result so far, which predicts with the parameters of the
-        moment, every `callback_every` epochs and at the end. See
+        Called with the result so far, which predicts with the current parameters, every
+        `callback_every` epochs and at the end. See
         :class:`betanll.diagnostics.PitfallMonitor`.
     callback_every : int, default=100
 
@@ -123,23 +123,22 @@ def fit_fleet(
 ) -> list[FitResult]:
     """Run many fits.
 
-    On a CPU each fit has a core of its own, which beats batching small networks, and
-    gives the same bits as the fit alone, in any process that sees as many cores (XLA
-    divides work among them). On an accelerator, fits of the same shape are batched with
-    ``vmap``.
+    On a CPU each fit has its own core, which is faster than batching small networks. A
+    fit gives the same bits as alone, in any process with as many cores (XLA divides
+    work among them). On an accelerator, ``vmap`` batches fits of the same shape.
 
     Parameters
     ----------
     tasks : sequence of FitTask
-        They may differ in everything; fits that differ only in data, learning rate,
-        beta, seed and budget share one compiled program.
+        Any tasks. Fits that differ only in data, learning rate, beta, seed and budget
+        share one compiled program.
     n_jobs : int, optional
-        Fits at a time, by default one for each core available to the process.
+        Fits in parallel, by default one for each core available to the process.
     vectorize : bool, optional
         Batch with ``vmap``; by default on accelerators only.
     progress : bool or callable, default=False
-        Show how far they have come, on the standard error, or call
-        ``progress(epochs_done, epochs_planned)``.
+        Show progress on the standard error, or call ``progress(epochs_done,
+        epochs_planned)``.
 
     Returns
     -------
@@ -196,7 +195,7 @@ def _meter(fits: Sequence[Run], progress: bool | Progress) -> Iterator[_Meter]:
 
 
 class _Pace:
-    """Chooses until which epoch to run before Python looks again."""
+    """Chooses how many epochs to run before the program returns to Python."""
 
     def __init__(self, max_epochs: int) -> None:
         self._max_epochs = max_epochs

@@ -1,9 +1,9 @@
 """The compiled training program.
 
-One call of :func:`run` trains until a given epoch: epochs, shuffling, updates,
-validation, early stopping and the best parameters all live inside one XLA program.
-Everything that differs between the fits of a sweep is a traced value; what forces a
-new compilation is collected in ``Program``.
+One call of :func:`run` trains until a given epoch. Epochs, shuffling, updates,
+validation, early stopping and the choice of the best parameters are one XLA program.
+Values that differ between the fits of a sweep are traced; values that require a new
+compilation are in ``Program``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from betanll.training._program import (
 )
 from betanll.training._shuffle import lattice_for, permuted, round_keys
 
-#: How often the training program was traced; a test watches it.
+#: How often the training program was traced, for a test.
 n_traces = 0
 
 
@@ -92,7 +92,7 @@ def is_weight(program: Program, trainable: dict[str, Any]) -> dict[str, Any]:
 
 
 def _decay_by_axes(params: Any) -> Any:
-    """Say which arrays decay when the network does not: all but vectors and scalars."""
+    """Mark arrays that decay by default: all but vectors and scalars."""
     return jax.tree.map(lambda leaf: leaf.ndim >= 2, params)
 
 

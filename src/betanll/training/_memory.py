@@ -15,7 +15,7 @@ from betanll.training import _loop
 if TYPE_CHECKING:
     from betanll.training._run import Run
 
-#: Fits that need fewer bytes are never refused: asking the machine would take longer.
+#: Fits that need fewer bytes are not checked: the check would take longer.
 _LITTLE = 2**26
 
 
@@ -42,8 +42,8 @@ class _Need(NamedTuple):
 def check_memory(fits: Sequence[Run], n_at_a_time: int) -> None:
     """Raise a ``MemoryError`` if fits cannot run, so many at a time, on this machine.
 
-    The estimate comes from shapes and is a lower bound: fits that pass may still turn
-    out to be too large. An accelerator is not asked how much memory it has.
+    The estimate comes from shapes and is a lower bound: fits that pass may still be too
+    large. The memory of an accelerator is not checked.
     """
     if not fits or jax.default_backend() != "cpu":
         return

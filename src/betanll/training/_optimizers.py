@@ -232,7 +232,7 @@ def _checked(name: str, value: Any, default: Any) -> Any:
 
 
 def _check_module_level(what: str, function: Any) -> None:
-    """Refuse functions that are made anew each time: each would compile anew."""
+    """Raise for functions that are not module-level: each instance would recompile."""
     if not callable(function):
         raise ValueError(f"{what} must be a function, got {function!r}")
     name = getattr(function, "__qualname__", "")
@@ -255,7 +255,7 @@ def _flatten(optimizer: Optimizer) -> tuple[list[Any], tuple[Any, ...]]:
 
 def _unflatten(auxiliary: tuple[Any, ...], leaves: Any) -> Optimizer:
     traced, static, (factory, sees_tree, evaluation_params) = auxiliary
-    # Past __init__, whose checks cannot look at traced values.
+    # Bypass __init__, whose checks cannot read traced values.
     made: Optimizer = object.__new__(Optimizer)
     made.__dict__.update(
         factory=factory,

@@ -14,7 +14,7 @@ from betanll.objectives import Objective
 from betanll.training._data import checked_matrix
 
 #: Samples in one forward pass; fewer are padded to one of these sizes. The size may
-#: show in the last bit of a result, because the products are divided differently.
+#: change the last bit of a result, because products are divided differently.
 SIZES = (256, 1024, 4096, 16384)
 CHUNK = SIZES[-1]
 #: Samples in one product of a pass in blocks; divides all of the sizes.
@@ -49,7 +49,7 @@ def predict_parameters(
 ) -> tuple[npt.NDArray[np.float64], ...]:
     """Return the distribution parameters at `x`, each ``(n, n_targets)``.
 
-    With `in_blocks`, a sample has the same bits whichever others are predicted with it.
+    With `in_blocks`, the bits of a sample do not depend on the other samples.
     """
     forward = predict_in_blocks if in_blocks else predict_at_once
     x = checked_matrix(x, "inputs")

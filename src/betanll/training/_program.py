@@ -1,4 +1,4 @@
-"""What the compiled training program takes, carries from epoch to epoch and returns."""
+"""Arguments, state and records of the compiled training program."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ N_INIT_INPUTS = 100
 
 
 class Program(NamedTuple):
-    """What the compiled program depends on, beside the shape of the data."""
+    """Static arguments of the compiled program."""
 
     network: Network
     n_targets: int
     batch_capacity: int
     validation_chunk: int
     n_snapshots: int = 0
-    #: Without targets in the data, the inputs are to be reconstructed.
+    #: Whether the network reconstructs its inputs, as the data has no targets.
     has_targets: bool = True
-    #: Whether validation scores a likelihood with heavy tails.
+    #: Whether validation uses the NLL with heavy tails.
     is_robust: bool = False
 
 
 class Inputs(NamedTuple):
-    """What the compiled program is called with; all of it is traced."""
+    """Traced arguments of the compiled program."""
 
     rows: jax.Array
     #: Number of training samples.
@@ -46,7 +46,7 @@ class Inputs(NamedTuple):
     first: jax.Array
     #: A budget of int32 scalars.
     budget: Any
-    #: After which updates to keep the parameters: epoch and batch, both from 0.
+    #: Updates after which to keep the parameters: epoch and batch, both from 0.
     snapshot_epochs: jax.Array
     snapshot_batches: jax.Array
     key: jax.Array
@@ -60,7 +60,7 @@ class Snapshots(NamedTuple):
 
 
 class State(NamedTuple):
-    """What training carries from epoch to epoch; parameters as one flat vector."""
+    """The state of training between epochs; parameters as one flat vector."""
 
     params: jax.Array
     optimizer: Any

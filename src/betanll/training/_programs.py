@@ -23,7 +23,7 @@ _COMPILED: tuple[Any, ...] = (
 def forget_if_many() -> None:
     """Forget the compiled programs of fits and predictions, if they are very many.
 
-    Long searches over sizes of networks compile hundreds. What is needed again is
+    Long searches over sizes of networks compile hundreds. Forgotten programs are
     compiled again, or read from the user's compilation cache.
     """
     if sum(function._cache_size() for function in _COMPILED) <= _FEW:

@@ -28,27 +28,27 @@ class FitResult:
     Attributes
     ----------
     network, objective, optimizer
-        What was trained and how, as in the task.
+        As in the task.
     params : pytree
         Parameters of the best epoch with validation data, else of the last one; their
         moving average if the optimiser keeps one.
     last_params : pytree
         The same after the last epoch.
     status : {"completed", "stopped", "diverged", "running"}
-        Whether the budget was used up, patience ran out, or the loss became NaN; a
-        callback is also shown a fit that goes on.
+        Whether the budget was used up, patience ran out, or the loss became NaN;
+        "running" in callbacks.
     n_epochs, n_updates : int
-        What was trained.
+        Epochs and updates trained.
     best_epoch : int
         Epoch of the best validation score, 0 without validation data.
     best_score : float
-        Validation NLL of that epoch, with heavy tails if these were to select, or MSE
+        Validation NLL of that epoch (with heavy tails under robust selection), or MSE
         for objectives selected by it.
     history : dict of str to array
         `epoch`, `train_loss`, `validation_nll`, `validation_mse`, and
         `validation_score`, which selects the epoch, by evaluation.
     snapshots : dict of int to pytree
-        Parameters by the number of updates, as far as training came.
+        Parameters by the number of updates, for the updates that training reached.
     """
 
     network: Network
@@ -77,7 +77,7 @@ class FitResult:
         Raises
         ------
         DivergedError
-            If the fit had diverged there. A snapshot from before still predicts.
+            If the fit had diverged there. Earlier snapshots still predict.
         """
         params = self._params_at(at)
         parameters = predict_parameters(self.network, self.objective, params, x)
@@ -113,7 +113,7 @@ class FitResult:
         if not is_usable:
             raise DivergedError(
                 f"the fit diverged in epoch {self.n_epochs} and has {place}: "
-                "whiten the data or lower the learning rate",
+                "standardise the data or lower the learning rate",
                 [self],
             )
         return params

@@ -1,4 +1,4 @@
-"""One fit step by step: checked, started, advanced and read."""
+"""One fit, step by step: check, start, advance and read the result."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NO_LIMIT = np.iinfo(np.int32).max
 
 @dataclass(frozen=True, eq=False)
 class RunState:
-    """Where a run stands.
+    """The state of a run.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ class Run:
         return state
 
     def result(self, state: RunState) -> FitResult:
-        """Return what a run has learnt so far."""
+        """Return the result of a run so far."""
         carried, task = state.carried, self.task
         unravel = partial(_loop.unpack, self.program, self.objective)
         evaluated = task.optimizer.evaluated(carried.params, carried.optimizer, unravel)
@@ -148,7 +148,7 @@ class Run:
 
 
 def prepare(task: FitTask) -> Run:
-    """Check a task; faults raise a ``ValueError`` before anything is compiled.
+    """Check a task; raise a ``ValueError`` before anything is compiled.
 
     See :class:`Run` for an example.
     """
@@ -299,7 +299,7 @@ def _check_outputs(
     objective to arrange.
     """
     n_outputs = sum(head_sizes)
-    # Another number than that of the outputs, to find transposed ones.
+    # Not the number of outputs, to detect transposed outputs.
     n = n_outputs + 1
     inputs = jax.ShapeDtypeStruct((net.n_inputs, n), jnp.float32)
     params = jax.eval_shape(partial(net.init, head_sizes), key=jax.random.key(0))

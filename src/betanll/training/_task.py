@@ -1,4 +1,4 @@
-"""Description of one fit: what is trained, on which data and for how long."""
+"""Description of one fit: network, objective, data and budget."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class FitTask:
         For example a :class:`~betanll.networks.MLP`; `n_inputs` must equal the number
         of input columns.
     objective : Objective or str
-        What to train, for example ``BetaNLL(0.5)`` or ``"student-t"``.
+        For example ``BetaNLL(0.5)`` or ``"student-t"``.
     data : Data
         Samples for training and validation; tasks with the same object share its
         memory. Values are used as they are: standardise inputs and targets first.
@@ -85,14 +85,13 @@ class FitTask:
         Made by :func:`optimizer` from any factory of optax; by default Adam.
     budget : Budget, default=Budget()
     robust_selection : bool, default=False
-        Choose the best epoch by a likelihood with the heavy tails of a Student t in
-        place of a Gaussian's, which a few rows far off cannot decide. By default, the
-        likelihood of the objective decides. Objectives without a likelihood use their
-        squared error.
+        Choose the best epoch by the NLL of a Student t in place of a Gaussian, whose
+        heavy tails limit the weight of outliers. By default, the NLL of the objective
+        decides. Objectives without a likelihood use the squared error.
     snapshots : sequence of int, optional
         Numbers of updates after which to keep the parameters, increasing.
     seed : int, default=0
-        Below 2**32. Initialisation, shuffling and the random numbers of the objective.
+        Seed of initialisation, shuffling and the objective, below 2**32.
 
     Examples
     --------

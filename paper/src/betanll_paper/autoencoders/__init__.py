@@ -50,7 +50,7 @@ def _load(name: str) -> Any:
 
 
 class AutoencoderModels(PaperExperiment):
-    """Tables S3 and 3, and figure S5, all of the same runs."""
+    """Tables S3 and 3 and figure S5, from the same runs."""
 
     name = "autoencoders"
     artefacts: ClassVar[Mapping[str, str]] = {

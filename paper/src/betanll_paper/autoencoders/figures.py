@@ -1,4 +1,4 @@
-"""Figure S5: images, what autoencoders make of them, and images they invent."""
+"""Figure S5: images, their reconstructions, and generated images."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ _GAP_GREY = 170
 
 
 def figS5(rows: Rows, preset: str) -> Drawing:
-    """Draw images of both sets and what each method makes of them.
+    """Draw images of both sets, and their reconstructions by each method.
 
     Pixels are cut to [0, 1], standard deviations as well. Samples of the prior are
     means of the decoder; those of the posterior have the noise of the pixels.
     """
     datasets = [name for name in DATASETS if of_kind(rows, "pictures", dataset=name)]
     if not datasets:
-        raise NothingToDraw("no training has pictures")
+        raise NothingToDraw("no run has pictures")
     heights = [len(_drawn(rows, name)) for name in datasets]
     size = 5.4 * len(datasets), 1.0 + 2.4 * max(heights)
     figure = Figure(figsize=size, layout="constrained")

@@ -97,7 +97,7 @@ def mixture_moments(predictive: Distribution) -> tuple[Array, Array]:
 def errors(
     trained: TrainedNet, images: Images, n_codes: int, random: np.random.Generator
 ) -> Errors:
-    """Return how well the mixture over codes predicts each image.
+    """Return the errors of the mixture over codes for each image.
 
     The pixels of an image share a code, so the density of an image is the mean over
     codes of the product over pixels. The squared error is of the mean over codes.

@@ -1,4 +1,4 @@
-"""Variational autoencoders on images: which trainings there are, and one of them."""
+"""The runs of the variational autoencoders on images."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from betanll_paper.rows import plain
 #: Moment matching with the loss averaged over pixels, as in the published results; with
 #: the sum of the other methods it can be compared with them.
 AVERAGED = Method("mm-averaged")
-#: Epochs from one look at the validation images to the next.
+#: Epochs between validation checks.
 VALIDATE_EVERY = 5
 #: Codes of an image over which the test likelihood averages.
 N_CODES = 20
-#: What figure S5 shows of a training, in this order.
+#: Pictures of a run in figure S5, in this order.
 PICTURES = ("mean", "std", "posterior", "prior")
 
 
@@ -46,7 +46,7 @@ def vae_tasks(
     methods: Iterable[Method] = (*ROWS, AVERAGED),
     datasets: Iterable[str] = DATASETS,
 ) -> list[Task]:
-    """Return the trainings of a preset, the slow ones first.
+    """Return the runs of a preset, the slow runs first.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def train(
 
 
 def _diverged(n_epochs: int, seconds: float) -> dict[str, Any]:
-    """Return the row of a training that has nothing to test."""
+    """Return the row of a run without a network to test."""
     return {
         "kind": "result",
         "rmse": None,

@@ -75,13 +75,13 @@ def table_files(
 ) -> dict[str, bytes]:
     """Return the contents of the files of a table by their names.
 
-    The CSV file has a line for each training.
+    The CSV file has a line for each run.
     """
     results = [row for row in rows if row["kind"] == "result"]
     if artefact == "table3-vae":
         results = [row for row in results if _method(row) in SELECTED]
     if not results:
-        raise NothingToDraw("no training has a result")
+        raise NothingToDraw("no run has a result")
     names = ("dataset", "method", "beta", "seed", "rmse", "log_likelihood")
     lines = [
         {
@@ -164,7 +164,7 @@ def _warnings(results: Sequence[dict[str, Any]], preset: str) -> list[str]:
         warnings.append(f"Reconstructions no better than the mean image: {collapsed}.")
     diverged = _names(row for row in results if row["status"] == "diverged")
     if diverged:
-        warnings.append(f"Diverged in a training: {diverged}.")
+        warnings.append(f"Diverged in a run: {diverged}.")
     return warnings
 
 

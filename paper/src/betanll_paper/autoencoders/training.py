@@ -1,4 +1,4 @@
-"""From parameters and images to a trained network."""
+"""Training of the network of a model."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from betanll_paper.autoencoders.objective import Autoencoding
 if TYPE_CHECKING:
     from betanll_paper.autoencoders.model import VAE
 
-#: Validation images from which the collapse of the code is judged.
+#: Validation images for the test of a collapsed code.
 N_HELD_OUT = 1000
 _COUNTS = ("n_latent", "batch_size", "max_iter", "n_iter_no_change", "validate_every")
 
@@ -144,7 +144,7 @@ def _packed(train: tuple[Images, Places], held_out: tuple[Images, Places]) -> Da
 
 
 def _keep(model: VAE, result: FitResult) -> None:
-    """Store what training found, with NumPy arrays as parameters."""
+    """Store the result of training, with NumPy arrays as parameters."""
     params = jax.tree.map(np.asarray, result.params)
     # Outputs for the loss alone, such as the weights of a mixture prior, may be many
     # times as large as the rest of the network.

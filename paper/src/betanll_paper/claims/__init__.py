@@ -1,4 +1,4 @@
-"""What the paper claims, and what our results say of each claim.
+"""The claims of the paper, with a verdict on each from our results.
 
 ``python -m betanll_paper.claims`` writes ``paper/docs/overview.md`` from the committed
 CSV files, which a test compares.

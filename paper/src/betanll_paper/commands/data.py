@@ -126,25 +126,25 @@ def download(
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
-    help="CSV file to write, perhaps compressed (.csv.gz); for the last two a folder.  "
-    "[default for fetch-pick-and-place: where `betanll reproduce` looks for it]",
+    help="CSV file to write, or .csv.gz; for object-slide and fetch-pick-and-place, a "
+    "folder.  [default for fetch-pick-and-place: the folder of `betanll reproduce`]",
 )
 @click.option(
     "--rows",
     type=click.IntRange(2, MAX_COUNT),
-    help="[default: 1000 for sine, 500 for heteroscedastic-sine]",
+    help="Rows of a curve.  [default: 1000 for sine, 500 for heteroscedastic-sine]",
 )
 @click.option(
     "--seed",
     type=click.IntRange(0, 2**32 - 1),
     default=0,
     show_default=True,
-    help="Of the noise or the episodes.",
+    help="Seed of the noise or the episodes.",
 )
 @click.option(
     "--rollouts",
     type=click.IntRange(7, MAX_COUNT),
-    help="Of 50 steps each, for fetch-pick-and-place.  [default: 16800]",
+    help="Rollouts of 50 steps, for fetch-pick-and-place.  [default: 16800]",
 )
 @click.option(
     "--workers",
@@ -161,18 +161,18 @@ def generate(
 ) -> None:
     """Write synthetic data.
 
-    sine: the curve on which the Gaussian likelihood gets stuck, as a table with the
-    columns x and y.
+    sine: the curve on which training with NLL gets stuck, as a table with the columns x
+    and y.
 
-    heteroscedastic-sine: a curve whose noise grows with x, likewise.
+    heteroscedastic-sine: a curve whose noise grows with x, with the same columns.
 
     object-slide: an agent that may push an object, as a folder with train.csv.gz,
     validation.csv.gz and test.csv.gz of 60000 transitions each. The target is the
     column change, how far the object moves.
 
-    fetch-pick-and-place: rollouts of a simulated robot, about a quarter of an hour on
-    two cores. After an interruption the same command goes on where it stopped. They are
-    a substitute for the recordings of the paper, which were never published.
+    fetch-pick-and-place: rollouts of a simulated robot, a substitute for the paper's
+    unpublished recordings. Takes about a quarter of an hour on two cores. To resume
+    after an interruption, run the same command again.
     """
     given = {
         "--rows": (rows, name in _CURVES),
@@ -243,13 +243,13 @@ def _generate_fetch(
         generate_fetch(folder, **given, seed=seed, n_jobs=workers, progress=True)
     except KeyboardInterrupt:
         click.echo(
-            f"\nStopped; the same command goes on with what is in {folder}.", err=True
+            f"\nStopped. Run the same command again to resume in {folder}.", err=True
         )
         raise
     summary = summarize_fetch(folder)
     click.echo(f"{'skill':10}{'rollouts':>9}{'object moves':>14}{'arrives':>9}")
     for skill, (n, moving, arrived) in summary.items():
-        click.echo(f"{skill:10}{n:9}{100 * moving:12.1f} %{100 * arrived:7.1f} %")
+        click.echo(f"{skill:10}{n:9}{100 * moving:13.1f}%{100 * arrived:8.1f}%")
     click.echo(str(folder))
 
 

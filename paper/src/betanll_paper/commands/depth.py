@@ -37,7 +37,7 @@ def _loss(text: str) -> Method:
 def command() -> None:
     """Depth of every pixel of an image, with its uncertainty.
 
-    To share a training between processes, start it with torchrun:
+    To share a run between processes, start it with torchrun:
 
         torchrun --nproc-per-node=4 -m betanll depth train ...
     """
@@ -119,7 +119,7 @@ def train(
     seed: int,
     out: Path,
 ) -> None:
-    """Train a network and test it. The same command goes on where it was killed."""
+    """Train a network and test it. Run the same command again to resume."""
     from betanll.files import check_writable
 
     if nyu_dir is not None and rooms is not None:

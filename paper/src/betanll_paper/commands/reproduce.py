@@ -137,9 +137,9 @@ class _Reproduce(click.Command):
 @click.option(
     "--preset",
     type=_OneOf(lambda: _names("presets")),
-    help="smoke: tiny trainings; laptop: fewer splits and seeds, shorter trainings but "
-    "for the UCI tables, synthetic scenes for depth; paper: everything.  [default: "
-    "laptop, with --nyu-dir paper]",
+    help="smoke: tiny runs; laptop: fewer splits and seeds, shorter runs except for "
+    "the UCI tables, synthetic scenes for depth; paper: the paper's budgets.  "
+    "[default: laptop, with --nyu-dir paper]",
 )
 @click.option(
     "--method",
@@ -256,12 +256,12 @@ def command(
 
 
 class _Sweep:
-    """Runs tasks in rounds, and says what came of them."""
+    """Runs tasks and reports the result."""
 
     def __init__(self) -> None:
         self._rounds = itertools.count()
 
     def __call__(self, tasks: list[Task], store: Store, **options: Any) -> None:
         if next(self._rounds):
-            click.echo("Further trainings, chosen by these:")
+            click.echo("Further runs, chosen by these results:")
         run_and_tell(tasks, store, **options)

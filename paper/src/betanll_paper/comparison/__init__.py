@@ -1,4 +1,4 @@
-"""Our results beside the paper's numbers: cells, ties and pages."""
+"""Comparison of our results with the paper's numbers: cells, ties and pages."""
 
 from betanll_paper.comparison.cells import (
     Agreement,

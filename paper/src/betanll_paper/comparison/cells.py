@@ -71,10 +71,10 @@ class Cell:
 
     @property
     def tolerance(self) -> float:
-        """Two standard errors of the difference, and what the paper rounded away.
+        """Two standard errors of the difference, plus the rounding of the paper.
 
-        Both means are taken as independent. On the splits of the paper they vary
-        together, so that the tolerance is on the generous side.
+        Both means count as independent. On the splits of the paper they vary together,
+        so that the tolerance is generous.
         """
         if self.paper is None or self.n_repeats < 2:
             return math.nan
@@ -83,9 +83,9 @@ class Cell:
 
     @property
     def verdict(self) -> Verdict:
-        """Whether the mean is within the tolerance of the paper's.
+        """Whether our mean is within the tolerance of the paper's.
 
-        A single repeat has no standard error, so it is not judged.
+        A single repeat has no standard error and gets no verdict.
         """
         if self.n_repeats == 0:
             return "not run"
@@ -105,7 +105,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How many cells agree with the paper.
+    """Counts of cells by their agreement with the paper.
 
     Attributes
     ----------
@@ -136,7 +136,7 @@ class Agreement:
 
 
 def count_agreement(cells: Iterable[Cell]) -> Agreement:
-    """Count cells by how they compare with the paper's."""
+    """Count cells by their agreement with the paper."""
     verdicts = Counter(cell.verdict for cell in cells)
     return Agreement(
         n_agree=verdicts["agrees"],
@@ -148,7 +148,7 @@ def count_agreement(cells: Iterable[Cell]) -> Agreement:
 
 
 def key_of(row: Row) -> Key:
-    """Return what a result is of."""
+    """Return dataset and method of a result."""
     return row["dataset"], Method.of_row(row)
 
 

@@ -14,7 +14,7 @@ from betanll_paper.comparison.cells import Verdict
 SOURCE = "Seitzer, Tavakoli, Antić and Martius, ICLR 2022, arXiv:2203.09168"
 COMPARED = Column("Compared", align="left")
 
-#: A sign and a word, so that nothing hangs on colour; of tables with several seeds.
+#: A sign and a word, so that readers need no colours; for tables with several seeds.
 VERDICTS: dict[Verdict, str] = {
     "agrees": "✓ agrees",
     "better": "✗ better",
@@ -24,7 +24,7 @@ VERDICTS: dict[Verdict, str] = {
     "not in paper": "– not in the paper",
     "too short": "– too short to judge",
 }
-#: From here on the size matters and not the digits.
+#: Larger numbers are printed with an exponent and fewer digits.
 _HUGE = 1e4
 
 
@@ -60,7 +60,7 @@ def comparison_page(
     text: Sequence[str],
     source: str,
 ) -> Page:
-    """Return the page of tables of the paper with everything that is said about them.
+    """Return the page of tables of the paper, with warnings and explanations.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def comparison_page(
 
 
 def table_csv(table: pd.DataFrame) -> bytes:
-    """Return numbers as the files of results have them."""
+    """Return numbers as CSV, in the format of the result files."""
     text: str = table.to_csv(index=False, float_format="%.10g", lineterminator="\n")
     return text.encode()
 

@@ -1,4 +1,4 @@
-"""Which methods cannot be told apart from the best by their results on the splits."""
+"""Methods that tie with the best by their results on the splits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where data lies, and the error that says that it does not."""
+"""The folder of the data, and the error for missing data."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class DataError(ValueError):
 
 
 def data_directory(data_dir: str | os.PathLike[str] | None = None) -> Path:
-    """Return the folder in which data is looked for and downloaded to.
+    """Return the folder of the data, for reading and for downloads.
 
-    That is `data_dir` if given, else ``$BETANLL_DATA``, else ``betanll/data`` in the
-    user's cache (``$XDG_CACHE_HOME`` or ``~/.cache``). It need not exist.
+    The folder is `data_dir` if given, else ``$BETANLL_DATA``, else ``betanll/data`` in
+    the user's cache (``$XDG_CACHE_HOME`` or ``~/.cache``). It need not exist.
 
     Examples
     --------

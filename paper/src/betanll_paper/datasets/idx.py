@@ -22,22 +22,22 @@ def read_idx(
 ) -> npt.NDArray[np.uint8]:
     """Read an array of unsigned bytes whose shape is known.
 
-    Whether the file is compressed is seen from its first bytes, as browsers unpack
-    files without renaming them. Never is more unpacked than the array needs.
+    The first bytes show whether the file is compressed, because browsers unpack files
+    without renaming them. At most the size of the array is unpacked.
 
     Parameters
     ----------
     path : Path
     shape : tuple of int
     md5 : str, optional
-        Of the uncompressed content.
+        Checksum of the uncompressed content.
 
     Raises
     ------
     ValueError
-        With the reason why this is not the file, to go into a sentence.
+        If the content is not the expected array; the message is part of a sentence.
     OSError
-        Where it cannot be read.
+        If the file cannot be read.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def _read(
 ) -> npt.NDArray[np.uint8]:
     header = file.read(4 + 4 * len(shape))
     if header[:4] != bytes([0, 0, _UNSIGNED_BYTE, len(shape)]):
-        raise ValueError(f"it is no idx file of bytes with {len(shape)} dimensions")
+        raise ValueError(f"it is not an idx file of bytes with {len(shape)} dimensions")
     if len(header) < 4 + 4 * len(shape):
         raise ValueError("it ends in its header")
     announced = tuple(np.frombuffer(header, ">u4", offset=4).tolist())
@@ -74,7 +74,7 @@ def _read(
     if n_read < content.size:
         raise ValueError(f"it ends after {n_read} of {content.size} values")
     if file.read(1):
-        raise ValueError(f"it goes on after its {content.size} values")
+        raise ValueError(f"it has more than its {content.size} values")
     digest = hashlib.md5(header, usedforsecurity=False)
     digest.update(content.data)
     if md5 is not None and digest.hexdigest() != md5:

@@ -85,8 +85,8 @@ class UCITable:
     def split(self, k: int) -> tuple[Rows, Rows]:
         """Return numbers of the training rows and of the test rows of split `k`.
 
-        They stand in published order: the authors train on the first 80 % of the
-        training rows and validate on the last 20 %.
+        They stand in published order: the authors train on the first 80% of the
+        training rows and validate on the last 20%.
         """
         if not 0 <= k < self.n_splits:
             raise DataError(

@@ -1,4 +1,4 @@
-"""One file over http or https, never larger than it can be, never from elsewhere."""
+"""Download one file over http or https, with a limit on its size."""
 
 from __future__ import annotations
 

@@ -107,12 +107,12 @@ def __getattr__(name: str) -> Any:
     return next(vars(module)[name] for module in modules if name in vars(module))
 
 
-#: Name of the setting that says where photographs are.
+#: Name of the setting for the folder of photographs.
 _NYU = "nyu-dir"
 
 
 class DepthModels(PaperExperiment):
-    """Tables S4 and 3, and figure S6, all of the same runs."""
+    """Tables S4 and 3 and figure S6, from the same runs."""
 
     name = "depth"
     artefacts: ClassVar[Mapping[str, str]] = {
@@ -182,7 +182,7 @@ class DepthModels(PaperExperiment):
 
 
 def _data(request: Request) -> str:
-    """Return what is trained on: photographs if it is known where they are."""
+    """Return the kind of data: photographs if their folder is given."""
     from betanll_paper.depth.protocol import NYUV2, SYNTHETIC
 
     return NYUV2 if _NYU in request.settings else SYNTHETIC

@@ -1,4 +1,4 @@
-"""Figure S6: images, their depth, and what networks make of them."""
+"""Figure S6: images, their depth, and predictions of the networks."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def figS6(rows: Rows, preset: str, data: str) -> Drawing:
         if (some := of_kind(rows, "pictures", **method.settings))
     ]
     if not found:
-        raise NothingToDraw("no training has pictures")
+        raise NothingToDraw("no run has pictures")
     first = found[0][1]
     n_images = len(first["image"])
     height = _WIDTH * first["height"] / first["width"]

@@ -1,4 +1,4 @@
-"""Depth regression: which trainings there are, and one of them."""
+"""The runs of depth regression."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from betanll_paper.depth.pairs import DepthData, Pairs
 
 SYNTHETIC, NYUV2 = "synthetic", "nyuv2"
-#: Where NYU Depth V2 is, and where trainings keep their checkpoints: environment
-#: variables that workers inherit, for a place does not belong to a task.
+#: Folders of NYU Depth V2 and of checkpoints: environment variables that workers
+#: inherit, because locations are not part of a task.
 NYU_VARIABLE = "BETANLL_NYU"
 RUNS_VARIABLE = "BETANLL_DEPTH_RUNS"
 #: Test images in figure S6.
@@ -41,9 +41,9 @@ def _preset(epochs: int, sizes: Mapping[str, int | None], **options: Any) -> Pre
 
 
 _SMALL = {"encoder": "small", "batch_size": 4, "height": 96, "width": 128}
-#: By data. Sizes are those of the part to train on, and of the parts to validate and to
-#: test on; None stands for all images. Height and width are of the parts of images that
-#: are trained on, the learning rate is the peak of the schedule.
+#: By data. Sizes are numbers of images for training, and for validation and test; None
+#: stands for all. Height and width are of training crops; the learning rate is the peak
+#: of the schedule.
 PRESETS = {
     SYNTHETIC: {
         "smoke": _preset(
@@ -89,7 +89,7 @@ PAPER = PRESETS[NYUV2]["paper"]
 
 
 def chosen_preset(preset: str, data: str) -> Preset:
-    """Return a preset, or refuse data that it does not have."""
+    """Return a preset; raise if it does not exist for the data."""
     if preset not in PRESETS[data]:
         raise ValueError(
             "the laptop preset trains on synthetic scenes, without --nyu-dir"
@@ -107,7 +107,7 @@ def settings_of(preset: Preset) -> dict[str, Any]:
 
 
 def depth_tasks(preset: Preset, methods: Iterable[Method] = ROWS) -> list[Task]:
-    """Return a training for each method.
+    """Return a run for each method.
 
     Examples
     --------
@@ -153,7 +153,7 @@ def train(
                 batch_size=settings["batch_size"],
                 validate_every=settings["validate_every"],
                 learning_rate=settings["learning_rate"],
-                # Where a graphics card computes, processors can read images.
+                # With a graphics card, the processors are free to read images.
                 n_loaders=min(8, available_cores() // n_cards) if n_cards else 0,
                 seed=seed,
             ),
@@ -200,7 +200,7 @@ def load_data(settings: Mapping[str, Any]) -> DepthData:
 
 @lru_cache(maxsize=1)
 def _rooms(n_scenes: int, n_test: int, size: tuple[int, int]) -> DepthData:
-    """Return rooms, made once for all trainings of this process."""
+    """Return rooms, made once for all runs of this process."""
     from betanll_paper.depth.rooms.scenes import make_rooms
 
     return make_rooms(n_scenes, n_test, size=size)
@@ -234,7 +234,7 @@ def _worker() -> int:
 
 @contextmanager
 def _run_folder(key: str) -> Iterator[Path]:
-    """Yield the folder of a training, which is kept if it is known where."""
+    """Yield the folder of a run, which is temporary unless configured."""
     runs = os.environ.get(RUNS_VARIABLE)
     if runs:
         yield Path(runs) / key[:16]
@@ -244,7 +244,7 @@ def _run_folder(key: str) -> Iterator[Path]:
 
 
 def _pictures(network: DepthNet, test: Pairs) -> dict[str, Any]:
-    """Return what figure S6 shows of a training, as text."""
+    """Return the pictures of a run for figure S6, as text."""
     from betanll_paper.depth.augmentation import to_tensors
     from betanll_paper.depth.evaluation import predict
 

@@ -1,4 +1,4 @@
-"""Tables S4 and 3: depth regression, and what the paper has."""
+"""Tables S4 and 3: depth regression beside the paper's."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _NOT_A_NUMBER = float("nan")
 def table_files(artefact: str, rows: Rows, preset: str, data: str) -> dict[str, bytes]:
     """Return the contents of the files of a table by their names.
 
-    The CSV file has a line for each training.
+    The CSV file has a line for each run.
     """
     is_whole = artefact == "tableS4"
     results = sorted(of_kind(rows, "result"), key=_place)
     if not is_whole:
         results = [row for row in results if _method(row) in SELECTED]
     if not results:
-        raise NothingToDraw("no training has a result")
+        raise NothingToDraw("no run has a result")
     columns = ["data", "method", "beta", *METRICS]
     table = pd.DataFrame(results)[columns]
     page = _page(artefact, results, preset, data)

@@ -1,1 +1,1 @@
-"""What the figures of several experiments have in common."""
+"""Drawing functions for the figures of several experiments."""

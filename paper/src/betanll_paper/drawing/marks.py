@@ -1,4 +1,4 @@
-"""What the figures of the experiments share: colours, notes and heat maps."""
+"""Colours, notes and heat maps of the figures of all experiments."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LINES: dict[Method, tuple[str, str]] = {
 
 
 class NothingToDraw(ValueError):
-    """A training diverged before it had recorded what a figure shows."""
+    """The runs of a figure have no records, such as after divergence."""
 
 
 class Drawing(NamedTuple):
@@ -44,7 +44,7 @@ class Drawing(NamedTuple):
 
 
 def add_note(figure: Figure, preset: str, done: Preset, paper: Preset) -> None:
-    """Say below a figure what was run."""
+    """Note the runs of a figure below it."""
     figure.supxlabel(done.note(preset, paper), fontsize=8, color="0.35")
 
 

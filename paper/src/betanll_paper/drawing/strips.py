@@ -1,4 +1,4 @@
-"""Scores of many trainings as strips of points, one below the other."""
+"""Scores of many runs as strips of points, one below the other."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ _MIN_DECADES = 0.7
 
 
 class Strip(NamedTuple):
-    """Scores of trainings that have something in common; less is better.
+    """Scores of a group of runs; less is better.
 
     Parameters
     ----------
     label, color : str
     values : array of shape (n,)
-        NaN where a training diverged before it had a score.
+        NaN where a run diverged before it had a score.
     is_cut_short : array of bool of shape (n,)
-        Whether a training diverged after it had a score.
+        Whether a run diverged after it had a score.
     text : str
         Written in the place of points if there cannot be any.
     """

@@ -45,9 +45,9 @@ def _fetch() -> Any:
 
 
 class DynamicsModels(PaperExperiment):
-    """A search in a grid, then the best of it with further seeds.
+    """A grid search, then runs of the best configuration with further seeds.
 
-    A figure of certain methods has those whatever the request is restricted to.
+    Figures of certain methods ignore the methods of the request.
     """
 
     name = "dynamics"
@@ -79,9 +79,9 @@ class DynamicsModels(PaperExperiment):
         return longest_first(super().tasks(request, results))
 
     def tasks_of(self, artefact: str, request: Request, results: Results) -> list[Task]:
-        """Return the runs of the grids, and the runs to be tested that are known.
+        """Return the runs of the grids, and the runs to test that are known.
 
-        A method whose grid is not complete yet has none to be tested: its best
+        A method has no run to test before its grid is complete, because its best
         configuration could still change.
         """
         from betanll_paper.dynamics.protocol import final_tasks, search_tasks
@@ -110,7 +110,7 @@ class DynamicsModels(PaperExperiment):
 
 
 def _asked(name: str, request: Request) -> tuple[list[str], tuple[Method, ...]]:
-    """Return the datasets and methods that an artefact has in a request."""
+    """Return the datasets and methods of an artefact in a request."""
     need = NEEDS[name]
     methods = need.methods or methods_or(request, (*METHODS, CONTROL))
     return [name for name in need.datasets if name in request.datasets], methods

@@ -41,7 +41,7 @@ from betanll_paper.simulators.object_slide import OBJECT_SLIDE_STEPS
 
 _NLL, _MSE, _HALF = Method("nll"), Method("mse"), Method("beta-nll:0.5")
 _COLORS = {method: LINES[method][0] for method in (_NLL, _MSE, _HALF)}
-#: Like the paper, figures 6 and S4 show one training of a method.
+#: Like the paper, figures 6 and S4 show one run of a method.
 _SEED = 1
 _NAMES = {**NAMES, FETCH: f"{NAMES[FETCH]} (substitute data: scripted controller)"}
 _UNITS = {OBJECT_SLIDE: "unit of position", FETCH: "m"}
@@ -50,7 +50,7 @@ _N_OUTPUTS = 3
 
 
 def fig6(rows: Rows, preset: str) -> Drawing:
-    """How large the residuals are that a loss leaves on the test set."""
+    """Residuals of several losses on the test set."""
     figure = Figure(figsize=(10, 3.6), layout="constrained")
     axes = figure.subplots(1, len(_COLORS), sharex=True, sharey=True)
     tables, lines = [], []
@@ -79,7 +79,7 @@ def fig6(rows: Rows, preset: str) -> Drawing:
 
 
 def fig9(rows: Rows, preset: str) -> Drawing:
-    """How far the validation scores of a method depend on the configuration."""
+    """Validation scores of the configurations of each method."""
     by_dataset = {name: _by_method(rows, name) for name in DATASETS}
     by_dataset = {name: methods for name, methods in by_dataset.items() if methods}
     if not by_dataset:
@@ -106,12 +106,12 @@ def fig9(rows: Rows, preset: str) -> Drawing:
 
 
 def figS4(rows: Rows, preset: str) -> Drawing:
-    """What the likelihood looks at over time, and what it should look at."""
+    """Sampling probabilities of NLL over time, and their reference."""
     times = _recorded(rows, "probability", FETCH, _NLL)
     oracle = _recorded(rows, "probability", FETCH, _MSE)[-1]
     (nll,), (mse,) = (_recorded(rows, "final", FETCH, m) for m in (_NLL, _MSE))
     if mse["status"] == "diverged":
-        raise NothingToDraw(f"the training of {_MSE.label} with seed {_SEED} diverged")
+        raise NothingToDraw(f"the run of {_MSE.label} with seed {_SEED} diverged")
     figure = Figure(figsize=(10, 5.4), layout="constrained")
     axes = figure.subplots(2, N_TIMES // 2, sharex=True, sharey=True)
     label = f"MSE oracle after {counted(oracle['update'], 'update')}"
@@ -134,7 +134,7 @@ def figS4(rows: Rows, preset: str) -> Drawing:
     ]
     table = pd.concat(tables)
     _set_scales(axes[0, 0], table)
-    # What is smaller still was counted there.
+    # The first bin also counts smaller values.
     is_cut = any(row["counts"][0] for _, row in series)
     less = "\n(first bin: also less)" if is_cut else ""
     for ax in axes[-1]:
@@ -155,13 +155,13 @@ def figS4(rows: Rows, preset: str) -> Drawing:
 def _recorded(
     rows: Rows, kind: str, dataset: str, method: Method
 ) -> list[dict[str, Any]]:
-    """Return what a training with the best configuration recorded, the last last."""
+    """Return the records of a run with the best configuration, in order of time."""
     run = {**method.settings, "seed": _SEED}
     found = of_kind(rows, kind, dataset=dataset, **run)
     if not found:
         is_trained = of_kind(rows, "final", dataset=dataset, **run)
         why = "diverged before its first record" if is_trained else "has no result"
-        raise NothingToDraw(f"the training of {method.label} with seed {_SEED} {why}")
+        raise NothingToDraw(f"the run of {method.label} with seed {_SEED} {why}")
     return sorted(found, key=lambda row: row.get("update", 0))
 
 
@@ -227,7 +227,7 @@ def _strips(methods: dict[Method, list[dict[str, Any]]], metric: str) -> list[St
 
 
 def _label_counts(ax: Axes, methods: dict[Method, list[dict[str, Any]]]) -> None:
-    """Say to the right of each strip how many configurations there are."""
+    """Write the number of configurations to the right of each strip."""
     texts = []
     for group in methods.values():
         n_diverged = sum(row["score"] is None for row in group)
@@ -247,7 +247,7 @@ def _label_counts(ax: Axes, methods: dict[Method, list[dict[str, Any]]]) -> None
 
 
 def _value(row: dict[str, Any], metric: str) -> float:
-    """Return a score: NaN if there is none, infinite if it is no number."""
+    """Return a score: NaN if it is missing, infinite if it is not a number."""
     if row["score"] is None:
         return float("nan")
     value = _search_line(row)[f"validation_{metric}"]
@@ -276,7 +276,7 @@ def _add_note(
     datasets: Sequence[str],
     tried: Sequence[Any],
 ) -> None:
-    """Say below a figure of one seed, without slow methods, what was run."""
+    """Note the runs of a figure of one seed, without slow methods, below it."""
     done, paper = run_and_paper(preset, rows, datasets, tried)
     done, paper = (replace(one, repeats=1, options={}) for one in (done, paper))
     add_note(figure, preset, done, paper)

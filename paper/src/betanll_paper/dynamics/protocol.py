@@ -1,8 +1,8 @@
-"""Models of dynamics: which trainings there are.
+"""The runs of the dynamics models.
 
-From state and action a network learns how far an object moves in a step. Of a grid of
-networks and learning rates the one with the best validation score is trained again with
-several seeds; only then the test set is looked at.
+From state and action a network learns how far an object moves in a step. The best of a
+grid of networks and learning rates, by validation score, is trained again with several
+seeds; only these runs are tested.
 """
 
 from __future__ import annotations
@@ -76,13 +76,13 @@ def run_and_paper(
     datasets: Iterable[str],
     tried: Sequence[Any],
 ) -> tuple[Preset, Preset]:
-    """Return what was run on some datasets, and what the paper has.
+    """Return the presets of our runs and of the paper for some datasets.
 
     Parameters
     ----------
     preset : {"smoke", "laptop", "paper"}
     rows : iterable of dict
-        Results, which know how many rollouts there were.
+        Results, which contain the number of rollouts.
     datasets : iterable of str
     tried : sequence
         The longest grid of a method.
@@ -128,7 +128,7 @@ def configurations(preset: str, dataset: str, method: Method) -> list[Configurat
 
 
 def count_seeds(preset: str, method: Method) -> int:
-    """Return how often the best configuration of a method is trained and tested."""
+    """Return the number of tested runs of a method's best configuration."""
     return 1 if _is_short(preset, method) else PRESETS[preset].repeats
 
 
@@ -138,7 +138,7 @@ def search_tasks(
     methods: Iterable[Method] = (*METHODS, CONTROL),
     datasets: Iterable[str] = DATASETS,
 ) -> list[Task]:
-    """Return the trainings of the grids.
+    """Return the runs of the grids.
 
     A grid of one configuration leaves nothing to search.
 
@@ -158,7 +158,7 @@ def search_tasks(
 def final_tasks(
     preset: str, dataset: str, method: Method, searched: Iterable[dict[str, Any]]
 ) -> list[Task]:
-    """Return the trainings with the best configuration of a method.
+    """Return the runs with the best configuration of a method.
 
     Parameters
     ----------
@@ -166,8 +166,8 @@ def final_tasks(
     dataset : str
     method : Method
     searched : iterable of dict
-        Rows of the results of :func:`search_tasks`. A method all of whose trainings
-        diverged has no best one.
+        Rows of the results of :func:`search_tasks`. If all runs of a method diverged,
+        it has no best configuration.
     """
     grid = configurations(preset, dataset, method)
     if len(grid) == 1:
@@ -184,7 +184,7 @@ def final_tasks(
 
 
 def longest_first(tasks: Iterable[Task]) -> list[Task]:
-    """Return the tasks by what they cost, those that share a program together."""
+    """Return the tasks by cost; tasks that share a program stay together."""
     return sorted(tasks, key=_cost, reverse=True)
 
 
@@ -218,9 +218,9 @@ def _cost(task: Task) -> int:
 
 
 def _data_settings(dataset: str, preset: str) -> dict[str, Any]:
-    """Return what the data depend on, so that results of others are not taken.
+    """Return settings that identify the data, so that other results are not reused.
 
-    Without rollouts on this machine, those of the paper's size are meant.
+    Without rollouts on this machine, the default size of the paper counts.
     """
     if dataset == OBJECT_SLIDE:
         return {"n_episodes": PRESETS[preset].sizes["episode"]}

@@ -75,7 +75,7 @@ def table_files(
     each best configuration; with a page as Markdown and as HTML beside it.
     """
     content, absent = {
-        "table2": (_results, "no training has a result"),
+        "table2": (_results, "no run has a result"),
         "tableS7": (_configurations, "no configurations were compared"),
     }[artefact]
     lines, page = content(list(rows), preset)

@@ -1,4 +1,4 @@
-"""One training of a model of dynamics, and what is kept of it."""
+"""One run of a dynamics model, and its records."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from betanll_paper.rows import plain
 from betanll_paper.simulators import object_slide_splits
 
 BATCH_SIZE = 256
-#: Evaluations of a training; the paper's code has one every 100 (Fetch: 10) epochs.
+#: Evaluations of a run; the paper's code has one every 100 (Fetch: 10) epochs.
 N_EVALUATIONS = 50
-#: Training points of figure S4, and times at which it looks at them.
+#: Training points of figure S4, and times of its records.
 N_POINTS = 2000
 N_TIMES = 6
 #: Decades of residuals and of sampling probabilities, in tenths.
@@ -40,10 +40,10 @@ PROBABILITY_EDGES = np.linspace(-12, 0, 121)
 
 @objective(None)
 class FlooredStudentT(StudentT):
-    """The fair control: a Student t whose scale has the floor of a Gaussian's.
+    """The fair control: a Student t whose scale has the floor of the Gaussians.
 
-    Where a target has hardly any noise, the Student t reaches densities that no
-    Gaussian objective is allowed.
+    On targets with hardly any noise, an unfloored Student t reaches densities that the
+    floor denies to Gaussian objectives.
     """
 
     name = CONTROL.name
@@ -121,12 +121,12 @@ def train(
 
 
 def objective_of(method: Method) -> Objective:
-    """Return what a method trains."""
+    """Return the objective of a method."""
     return FlooredStudentT() if method == CONTROL else method.objective
 
 
 class _Part(NamedTuple):
-    """Whitened samples."""
+    """Standardised samples."""
 
     x: npt.NDArray[np.float32]
     y: npt.NDArray[np.float32]
@@ -205,9 +205,9 @@ def _residuals(
 def _probabilities(
     result: FitResult, points: _Part, beta: float | None
 ) -> list[dict[str, Any]]:
-    """Return how often training looks at points, at several times until it diverges.
+    """Return sampling probabilities of points at several times until divergence.
 
-    For the squared error it is how often the likelihood should look at them.
+    For the squared error, they are the reference for NLL.
     """
     rows = []
     for update in result.snapshots:

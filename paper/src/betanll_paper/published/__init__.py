@@ -1,4 +1,4 @@
-"""What the paper reports: its methods, its numbers and where they stand."""
+"""The methods and numbers that the paper reports."""
 
 from betanll_paper.published.methods import Method, PaperCell
 

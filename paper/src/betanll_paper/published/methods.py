@@ -1,4 +1,4 @@
-"""What all tables of the paper share: methods, and numbers as they are printed."""
+"""The methods of the paper's tables, and numbers as they are printed."""
 
 from __future__ import annotations
 

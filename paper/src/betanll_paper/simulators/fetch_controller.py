@@ -1,6 +1,6 @@
-"""A hand-written controller of the Fetch robot that plays on several levels of skill.
+"""A scripted controller of the Fetch robot with several levels of skill.
 
-QuantilePositions are in metres, x and y along the table and z upwards.
+Positions are in metres, x and y along the table and z upwards.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from betanll.typing import Array
 
 
 class Skill(NamedTuple):
-    """How well a rollout is played.
+    """The noise and errors of a rollout.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class Skill(NamedTuple):
 
 
 #: The levels. ``push`` shoves the object over the table with a closed hand; the actions
-#: of ``random`` are uniform, whatever is observed.
+#: of ``random`` are uniform.
 SKILLS = {
     "expert": Skill(0.25, noise=0.05),
     "noisy": Skill(0.25, noise=0.3, drop_rate=0.02),
@@ -48,8 +48,8 @@ SKILLS = {
     "random": Skill(0.10, noise=0.0),
 }
 
-#: To be raised with each change of what the controller does but for :data:`SKILLS`:
-#: rollouts of two versions do not mix.
+#: Increase this with each change of the controller, except for :data:`SKILLS`: rollouts
+#: of two versions must not mix.
 CONTROLLER_VERSION = 1
 
 # Entries of an action per metre. One of 1 moves the hand by 5 cm at most.

@@ -46,7 +46,7 @@ def load_fetch(folder: str | os.PathLike[str]) -> Splits:
     Returns
     -------
     Splits
-        Training, validation and test samples: 70, 15 and 15 % of the rollouts, drawn
+        Training, validation and test samples: 70, 15 and 15% of the rollouts, drawn
         with seed 42 as in the authors' code. The steps of a rollout follow each other.
 
         Inputs ``(n, 29)`` are the observation before the step and the action, targets

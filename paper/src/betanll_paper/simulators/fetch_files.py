@@ -32,7 +32,7 @@ _ABOUT = (
 
 
 class Rollout(NamedTuple):
-    """What was seen and done.
+    """Observations and actions of one rollout.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def settings_of(n_rollouts: int, seed: int) -> dict[str, Any]:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of the simulator, or say what is to be installed."""
+    """Return the versions of the simulator; raise if it is not installed."""
     try:
         return {name: version(name) for name in ("gymnasium-robotics", "mujoco")}
     except PackageNotFoundError as error:
@@ -99,9 +99,9 @@ def versions() -> dict[str, str]:
 
 
 def missing_shards(folder: Path, n_rollouts: int, seed: int) -> list[Shard]:
-    """Return the shards to be generated, in a folder that is made if need be.
+    """Return the shards to generate in a folder, which is created if necessary.
 
-    A folder that was made otherwise is refused.
+    Raises if the folder was made with other settings.
     """
     wanted = settings_of(n_rollouts, seed)
     if not (folder / HEADER).exists():
@@ -129,7 +129,7 @@ def all_shards(folder: Path) -> list[Shard]:
 
 
 def source_of(folder: Path) -> Source:
-    """Return what the header of a folder says."""
+    """Return the source in the header of a folder."""
     settings = _read_header(folder)["settings"]
     return Source(settings["n_rollouts"], settings["seed"])
 
@@ -141,7 +141,7 @@ def complete_shards(folder: Path) -> list[Shard]:
     if n_missing:
         raise DataError(
             f"{folder} lacks {n_missing} of {len(shards)} files of rollouts; generate "
-            "again with the same settings to go on"
+            "again with the same settings to resume"
         )
     return shards
 
@@ -154,7 +154,7 @@ def write_shard(shard: Shard, rollouts: list[Rollout]) -> None:
 
 
 def read_shard(shard: Shard) -> Rollouts:
-    """Return what a shard holds; a damaged one is refused."""
+    """Return the rollouts of a shard; raise if it is damaged."""
     shapes = [(N_STEPS + 1, N_OBSERVED), (N_STEPS, N_ACTIONS), (3,), ()]
     try:
         # The zip file has checksums. numpy itself leaves a broken one open.

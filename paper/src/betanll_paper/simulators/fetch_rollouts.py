@@ -49,13 +49,13 @@ def generate_fetch(
     picks the object up, brings it to its goal and holds it there, on a level of skill
     that is drawn for each rollout:
 
-    - 25 % are played by an expert with little noise on its actions,
-    - 25 % with much noise, and now and then the object is dropped,
-    - 25 % clumsily: the hand also reaches beside the object and closes too early,
-    - in 15 % the object is pushed over the table instead,
-    - in 10 % the actions are random.
+    - 25% are played by an expert with little noise on its actions,
+    - 25% with much noise, and now and then the object is dropped,
+    - 25% clumsily: the hand also reaches beside the object and closes too early,
+    - in 15% the object is pushed over the table instead,
+    - in 10% the actions are random.
 
-    The object moves, by more than 0.1 mm, in about 59 % of the steps;
+    The object moves, by more than 0.1 mm, in about 59% of the steps;
     :func:`summarize_fetch` tells it for each skill.
 
     After an interruption, even a kill, another call keeps the finished files and
@@ -74,7 +74,7 @@ def generate_fetch(
         Number of processes, by default one for each core. They import the calling
         script: it must be guarded by ``if __name__ == "__main__":``.
     progress : bool, default=False
-        Show how far it has come, on the standard error.
+        Show progress on the standard error.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def generate_fetch(
     ImportError
         If the simulator is not installed.
     ChildProcessError
-        If files could not be generated, three times in a row. The others stay.
+        If files could not be generated, three times in a row. Finished files remain.
     """
     refuse_to_nest()
     n_rollouts, seed = operator.index(n_rollouts), operator.index(seed)
@@ -108,20 +108,20 @@ def _run(
 
     def task_of(shard: Shard) -> Task:
         path, first, n = shard
-        path = path.absolute()  # the files of a moved folder are looked at again
+        path = path.absolute()  # the files of a moved folder are checked again
         return Task.of(generate_shard, path=str(path), first=first, n=n, seed=seed)
 
     tasks = list(map(task_of, all_shards(folder)))
     with Store(folder / STORE) as store:
         store.forget_failures()
-        store.forget_results(map(task_of, missing))  # of files that somebody deleted
+        store.forget_results(map(task_of, missing))  # their files were deleted
         report = run_sweep(tasks, store, n_workers=n_jobs, progress=progress)
         if report.n_given_up:
             reason = store.failures()[-1][1].strip().splitlines()[-1]
             raise ChildProcessError(
                 f"{report.n_given_up} of {len(tasks)} files of rollouts could not be "
                 f"generated ({shortened(reason)}); generate again with the same "
-                "settings to go on"
+                "settings to resume"
             )
 
 
@@ -152,7 +152,7 @@ def make_fetch() -> Any:
 def play(simulator: Any, *, seed: int, index: int) -> Rollout:
     """Return rollout `index` of the data with this seed.
 
-    It depends on nothing else, in particular not on what was simulated before.
+    The rollout depends on nothing else, in particular not on previous rollouts.
     """
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(index,)))
     skill = draw_skill(rng)

@@ -131,7 +131,7 @@ def object_slide(
 
     The inputs are the state and the action (see :func:`object_slide_step`), the target
     is the change of the object's position. Actions are uniform on [-1, 1]. There is no
-    noise, but a jump: the object moves in 13 % of the transitions and is hit in 1.3 %
+    noise, but a jump: the object moves in 13% of the transitions and is hit in 1.3%
     (Seitzer et al. 2022, Table 2).
 
     Parameters

@@ -1,4 +1,4 @@
-"""Figure 2: how a bad fit keeps itself alive, drawn from a training on the sine."""
+"""Figure 2: why a bad fit persists, drawn from a run on the sine."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def fig2(rows: Rows, preset: str) -> Drawing:
     updates = {row["update"] for row in recorded(rows, "jacobian")}
     shown = updates.intersection(fit_updates_of(rows[0]["updates"]))
     if not shown:
-        raise NothingToDraw(f"the training diverged after {max(updates)} updates")
+        raise NothingToDraw(f"the run diverged after {max(updates)} updates")
     update = max(shown)
     fit = of_kind(rows, "fit", update=update)[0]
     weights = of_kind(rows, "probability", update=update)[0]

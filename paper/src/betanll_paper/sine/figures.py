@@ -1,4 +1,4 @@
-"""Figures 1, 3, 4, 5 and S1: long trainings on the sine."""
+"""Figures 1, 3, 4, 5 and S1: long runs on the sine."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _SMALLEST_JACOBIAN_VARIANCE = 1e-8
 
 
 def fig1(rows: Rows, preset: str) -> Drawing:
-    """The fit of the likelihood, and errors over time with the squared error's."""
+    """The fit of NLL, and errors of NLL and MSE over time."""
     figure = Figure(figsize=(10, 3.8), layout="constrained")
     left, right = figure.subplots(1, 2, width_ratios=[1.25, 1])
     fits = of_kind(rows, "fit", objective="nll")
@@ -80,7 +80,7 @@ def fig1(rows: Rows, preset: str) -> Drawing:
 
 
 def fig3(rows: Rows, preset: str) -> Drawing:
-    """The fit of the likelihood at three times."""
+    """The fit of NLL at three times."""
     figure = Figure(figsize=(10, 3), layout="constrained")
     axes = figure.subplots(1, 3, sharex=True, sharey=True)
     fits = of_kind(rows, "fit")
@@ -120,7 +120,7 @@ def fig4(rows: Rows, preset: str) -> Drawing:
 
 
 def fig5(rows: Rows, preset: str) -> Drawing:
-    """What the likelihood looks at, over x and time."""
+    """Sampling probabilities of NLL, over x and time."""
     figure = Figure(figsize=(7, 3.8), layout="constrained")
     ax = figure.subplots()
     maps = recorded(rows, "probability")
@@ -151,7 +151,7 @@ def fig5(rows: Rows, preset: str) -> Drawing:
 
 
 def figS1(rows: Rows, preset: str) -> Drawing:
-    """The fit of the likelihood with further seeds."""
+    """The fit of NLL with further seeds."""
     fits = of_kind(rows, "fit")
     shown = [fit for fit in fits if fit["update"] == fit["updates"]]
     figure = Figure(figsize=(10, 3), layout="constrained")
@@ -169,7 +169,7 @@ def recorded(rows: Rows, kind: str) -> list[dict[str, Any]]:
     """Return what a detailed training recorded along the way."""
     found = of_kind(rows, kind)
     if not found:
-        raise NothingToDraw("the training diverged before its first record")
+        raise NothingToDraw("the run diverged before its first record")
     return found
 
 
@@ -203,7 +203,7 @@ def one_run(updates: int) -> Preset:
 def add_training_note(
     figure: Figure, preset: str, rows: Rows, n_paper_seeds: int = 1
 ) -> None:
-    """Say below a figure how long the likelihood was trained."""
+    """Note the length of the NLL runs below a figure."""
     done, paper = (one_run(PRESETS[name].length["NLL"]) for name in (preset, "paper"))
     done = replace(done, repeats=_n_seeds(rows))
     add_note(figure, preset, done, replace(paper, repeats=n_paper_seeds))

@@ -1,4 +1,4 @@
-"""Many short trainings on the sine: does a choice of network, learning rate or
+"""Many short runs on the sine: does a choice of network, learning rate or
 optimiser avoid the trap? (figures 7, S2, S3)
 
 The paper gives neither the learning rates nor the settings of the optimisers.

@@ -34,7 +34,7 @@ from betanll_paper.sine.grid import (
 _RMSE_RANGE = LogNorm(SINE_NOISE, 0.4)
 #: The true curve and noise have an NLL of -3.19; what is worse than 1 is dark.
 _NLL_RANGE = Normalize(-3.2, 1.0)
-#: Where a training counts as diverged though its numbers are finite.
+#: RMSE above which a run with finite numbers counts as diverged.
 _DIVERGED_RMSE = 10.0
 
 
@@ -81,7 +81,7 @@ def _grid(
 
 
 def figS2(rows: Rows, preset: str) -> Drawing:
-    """The error of the likelihood for other optimisers."""
+    """The error of NLL with other optimisers."""
     figure = Figure(figsize=(11, 3.8), layout="constrained")
     axes = figure.subplots(1, 2)
     panels: list[tuple[list[Settings], str]] = [
@@ -120,7 +120,7 @@ def _cell(rows: Rows, metric: str, **settings: Any) -> Cell:
 
 
 def is_diverged(row: dict[str, Any]) -> bool:
-    """Return whether a training left the numbers, or all proportion."""
+    """Return whether the numbers of a run are not finite, or too large."""
     return row["rmse"] is None or row["nll"] is None or row["rmse"] > _DIVERGED_RMSE
 
 

@@ -1,8 +1,7 @@
-"""Long trainings on the sine: how the likelihood gets stuck (figures 1 to 5, S1).
+"""Long runs on the sine: how NLL gets stuck (figures 1 to 5, S1).
 
-One task is one training. It records the error along the way, fits at a few times and,
-where it is detailed, how the features bend and what the loss looks at. All figures
-draw from the same tasks.
+Each task is a run. It records the error over time and the fit at a few times; detailed
+runs also record Jacobian variances and sampling probabilities. All figures share tasks.
 """
 
 from __future__ import annotations
@@ -149,7 +148,7 @@ def train(
 
 
 def fit_updates_of(updates: int) -> list[int]:
-    """Return the updates of figure 3 for a training of that length.
+    """Return the updates of figure 3 for a run of that length.
 
     Examples
     --------

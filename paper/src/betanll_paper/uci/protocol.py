@@ -1,8 +1,8 @@
-"""The paper's UCI protocol: which tasks there are, and what one of them does.
+"""The paper's UCI protocol.
 
-For each split the learning rate is chosen on the last fifth of the training rows, with
-whitening by the others, and the network is trained anew on all of them for the best
-number of epochs. Numbers are of the test rows, in original units.
+For each split, the last fifth of the training rows chooses the learning rate; the other
+rows standardise the data. The network is then trained again on all training rows for
+the best number of epochs. Scores are of the test rows, in original units.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from betanll_paper.published.uci import n_paper_splits
 
 BATCH_SIZE = 256
 PATIENCE = 50
-#: Updates of a training; the code has six sets with a long budget, the paper four.
+#: Updates of a run; the code has six sets with a long budget, the paper four.
 UPDATES = 20_000
 LONG_UPDATES = 100_000
 LONG_SETS = ("carbon", "kin8m", "naval", "power", "protein", "superconductivity")
@@ -69,7 +69,7 @@ def uci_tasks(
     """Return the tasks of a preset, a split of a set with one method each.
 
     Tasks of one set and method follow each other, so that a worker compiles seldom.
-    Where the data is does not belong to a task: workers look in ``$BETANLL_DATA``.
+    The folder of the data is not part of a task: workers read ``$BETANLL_DATA``.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def fit_split(
     learning_rates: Sequence[float],
     seed: int,
 ) -> tuple[FittedModel, int]:
-    """Return the fitted model of a training part, and the updates of all trainings."""
+    """Return the fitted model of a training part, and the updates of all runs."""
     n = len(x)
     # The first int(0.8 n) rows train.
     n_validation = n - int(0.8 * n)

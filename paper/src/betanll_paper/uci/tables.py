@@ -308,7 +308,7 @@ def _warnings(cells: Sequence[Cell], preset: str) -> list[str]:
             "difference at all, so that every method counts as tied."
         )
     if preset == "smoke":
-        warnings.append("So short a training has no meaning: no number is judged.")
+        warnings.append("Runs this short have no meaning: no number is judged.")
     return warnings
 
 
