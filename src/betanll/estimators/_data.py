@@ -67,6 +67,7 @@ def checked_data(
             f"{type(estimator).__name__} requires y to be passed, but the target y is "
             "None"
         )
+    names = [str(name) for name in as_pandas(y).columns] if is_frame(y) else None
     y = check_array(
         y,
         dtype=np.float64,
@@ -76,6 +77,9 @@ def checked_data(
         estimator=estimator,
     )
     check_consistent_length(given, y)
+    vars(estimator).pop("target_names_", None)
+    if names is not None and y.ndim == 2:
+        estimator.target_names_ = names
     estimator._y_is_vector = y.ndim == 1
     if estimator._y_is_vector:
         assert_all_finite(y, input_name="y")
