@@ -1,4 +1,4 @@
-"""Predictive distributions over NumPy arrays: `Normal`, `StudentT`, `Mixture`.
+"""Predictive distributions over NumPy arrays: `Normal`, `StudentT`, `Mixture`, ...
 
 Each holds one univariate distribution per array element. All have the same members,
 so code that consumes predictions never asks which class it was given. A class of your
@@ -9,5 +9,18 @@ from betanll.distributions._base import Affine, Distribution
 from betanll.distributions._mixture import Mixture
 from betanll.distributions._normal import Normal
 from betanll.distributions._student_t import StudentT
+from betanll.distributions._transformed import Transformed
+from betanll.distributions.transforms import Identity, Log, Logit, Transform
 
-__all__ = ["Affine", "Distribution", "Mixture", "Normal", "StudentT"]
+__all__ = [
+    "Affine",
+    "Distribution",
+    "Identity",
+    "Log",
+    "Logit",
+    "Mixture",
+    "Normal",
+    "StudentT",
+    "Transform",
+    "Transformed",
+]

@@ -77,7 +77,7 @@ def checked_data(
         estimator=estimator,
     )
     check_consistent_length(given, y)
-    vars(estimator).pop("target_names_", None)
+    estimator.__dict__.pop("target_names_", None)
     if names is not None and y.ndim == 2:
         estimator.target_names_ = names
     estimator._y_is_vector = y.ndim == 1
