@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from numbers import Real
 
 import numpy as np
 
-from betanll.distributions import Distribution
+from betanll.distributions import Distribution, Transformed
 from betanll.estimators._calibration import conformal_factors
 from betanll.typing import Array
 
@@ -22,9 +22,10 @@ def interval_of(predictive: Distribution, scores: Scores, coverage: float) -> Ar
         raise ValueError(f"coverage must lie in (0, 1), got {coverage!r}")
     if scores is None:
         return predictive.interval(coverage)
-    half_width = _half_width(predictive, conformal_factors(scores, coverage))
-    bounds = [predictive.mean - half_width, predictive.mean + half_width]
-    return np.stack(bounds, axis=1)
+    centre, to_value = _scored(predictive)
+    half_width = _half_width(centre, conformal_factors(scores, coverage))
+    bounds = [centre.mean - half_width, centre.mean + half_width]
+    return np.stack([to_value(bound) for bound in bounds], axis=1)
 
 
 def quantiles_of(
@@ -36,13 +37,20 @@ def quantiles_of(
     levels = np.asarray(alpha, np.float64)
     if levels.ndim > 1 or not np.all((levels >= 0) & (levels <= 1)):
         raise ValueError(f"alpha must hold numbers in [0, 1], got {alpha!r}")
+    centre, to_value = _scored(predictive)
     quantiles = np.empty((*predictive.shape, levels.size))
     for i, level in enumerate(levels.ravel().tolist()):
-        half_width = _half_width(
-            predictive, conformal_factors(scores, abs(2 * level - 1))
-        )
-        quantiles[..., i] = predictive.mean + np.sign(level - 0.5) * half_width
+        half_width = _half_width(centre, conformal_factors(scores, abs(2 * level - 1)))
+        bound = centre.mean + np.sign(level - 0.5) * half_width
+        quantiles[..., i] = to_value(bound)
     return quantiles if levels.ndim else quantiles[..., 0]
+
+
+def _scored(predictive: Distribution) -> tuple[Distribution, Callable[[Array], Array]]:
+    """Return the distribution on the scale of the scores, and the way back."""
+    if isinstance(predictive, Transformed):
+        return predictive.base, predictive.to_value
+    return predictive, np.asarray
 
 
 def _half_width(predictive: Distribution, factors: Array) -> Array:

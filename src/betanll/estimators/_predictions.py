@@ -12,10 +12,11 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from betanll import metrics
 from betanll.columns import ColumnEncoder, as_pandas, is_frame
-from betanll.distributions import Distribution, Mixture
+from betanll.distributions import Distribution, Mixture, Transformed
 from betanll.estimators._calibration import with_spread, with_tails
 from betanll.estimators._data import checked_inputs
 from betanll.estimators._intervals import interval_of, quantiles_of
+from betanll.estimators._target_transform import Transforms, in_units
 from betanll.networks import Network
 from betanll.objectives import Objective
 from betanll.preprocessing import QuantilePositions, Standardizer
@@ -44,6 +45,7 @@ class Predictions:
     spread_: Array
     df_: Array | None
     conformal_scores_: list[Array] | None
+    target_transform_: Transforms
     _y_is_vector: bool
 
     def predict(
@@ -155,7 +157,9 @@ class Predictions:
         """
         mixture = with_spread(self._whitened(self._checked_inputs(X)), self.spread_)
         mixture = mixture.affine(self.targets_.scale, self.targets_.mean)
-        mixture = mixture[:, 0] if self._y_is_vector else mixture
+        found = in_units(mixture, self.target_transform_)
+        mixture = found.members if isinstance(found, Transformed) else found
+        mixture = self._as_fitted(mixture)
         # The mixture that a single network predicts is all noise.
         if isinstance(mixture, Mixture) and len(self.members_) > 1:
             return VarianceParts(mixture.aleatoric_variance, mixture.epistemic_variance)
@@ -270,6 +274,12 @@ class Predictions:
         self, X: npt.NDArray[np.floating], *, in_blocks: bool = False
     ) -> Distribution:
         """Return the predictive distribution, always of shape (n, n_outputs)."""
+        return in_units(self._images(X, in_blocks=in_blocks), self.target_transform_)
+
+    def _images(
+        self, X: npt.NDArray[np.floating], *, in_blocks: bool = False
+    ) -> Distribution:
+        """Return the distribution of transformed targets."""
         whitened = self._whitened(X, in_blocks=in_blocks)
         if self.df_ is None:
             whitened = with_spread(whitened, self.spread_)
