@@ -213,6 +213,15 @@ def test_transforms_by_column():
         Transformed(base, maps[:2])
 
 
+def test_moments_of_a_logit_with_a_far_end_are_nearly_those_of_a_logarithm():
+    base = Normal(np.linspace(-3, 3, 7), np.linspace(0.01, 1.5, 7))
+    log = Transformed(base, Log())
+    # A logit with high end h is the logarithm of y / (1 - y / h) / h.
+    far = Transformed(base.affine(1.0, -np.log(1e12)), Logit(0, 1e12))
+    np.testing.assert_allclose(far.mean, log.mean, rtol=1e-8)
+    np.testing.assert_allclose(far.std, log.std, rtol=1e-7)
+
+
 def test_members_add_up_to_the_variance():
     distribution = CASES["log of a mixture"]
     members = distribution.members

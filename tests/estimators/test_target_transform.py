@@ -167,7 +167,7 @@ def skewed(n=300, seed=0):
 
 def test_auto_finds_the_logarithm_and_leaves_other_targets_alone(regressor):
     X, y = skewed()
-    model = regressor(target_transform="auto", max_updates=500).fit(
+    model = regressor(preset="fast", target_transform="auto", max_updates=500).fit(
         X, np.column_stack([y, np.log(y), -y])
     )
     assert model.target_transform_ == (Log(), Identity(), Identity())
@@ -177,7 +177,7 @@ def test_auto_finds_the_logarithm_and_leaves_other_targets_alone(regressor):
 def test_auto_believes_the_pilot_more_than_the_skew(regressor, monkeypatch):
     X, y = skewed()
     y = np.random.default_rng(1).uniform(1e-6, 1, len(y))
-    model = regressor(target_transform="auto", max_updates=200)
+    model = regressor(preset="fast", target_transform="auto", max_updates=200)
     # It is not skewed, so no pilot is needed.
     assert not may_gain(y)
     monkeypatch.setattr(_transform_pilot, "may_gain", lambda column: True)
@@ -188,12 +188,17 @@ def test_auto_does_the_same_for_each_objective(regressor):
     X, y = skewed(100)
     for objective in ("nll", "mse"):
         model = regressor(
-            target_transform="auto", objective=objective, max_updates=300
+            preset="fast",
+            target_transform="auto",
+            objective=objective,
+            max_updates=300,
         ).fit(X, y)
         assert model.target_transform_ == (Log(),)
     # The exponential of a Student t has no mean.
     for changes in ({"objective": "student-t"}, {"calibration": "student-t"}):
-        model = regressor(target_transform="auto", max_updates=300, **changes)
+        model = regressor(
+            preset="fast", target_transform="auto", max_updates=300, **changes
+        )
         assert model.fit(X, y).target_transform_ == (Identity(),)
 
 

@@ -18,6 +18,7 @@ from betanll.cli.options import (
     training_options,
 )
 from betanll.cli.output import check_file, naming
+from betanll.cli.target_options import chosen, target_options, without_student_t
 
 _DEFAULT = ("mse", "nll", "beta-nll:0.5", "beta-nll:1", "faithful", "student-t", "crps")
 
@@ -49,6 +50,7 @@ def _contender(text: str) -> str:
     type=click.Path(dir_okay=False, path_type=Path),
     help="CSV file for the table.",
 )
+@target_options("none")
 @preset_option("fast")
 @training_options
 def command(
@@ -62,6 +64,8 @@ def command(
     contenders: tuple[str, ...],
     folds: int,
     out: Path | None,
+    target_transform: list[str],
+    is_log: bool,
     preset: str,
     hidden: tuple[int, ...] | str,
     members: int | str,
@@ -84,6 +88,9 @@ def command(
         if out.suffix != ".csv":
             raise click.UsageError(f"--out must end in .csv, got {out}")
         check_file(out, data)
+    transform = chosen(target_transform, is_log, targets)
+    are_given = contenders != _DEFAULT
+    contenders = tuple(without_student_t(contenders, transform, are_given=are_given))
     table = read_training_table(data, delimiter, header, targets, drop, ids, kinds)
     n_rows, names = len(table.frame), table.schema.targets
     if folds > n_rows // 2:
@@ -101,6 +108,7 @@ def command(
             hidden_layer_sizes=hidden,
             max_updates=max_updates,
             n_members=members,
+            target_transform=transform,
             columns={c.name: c for c in table.schema.encoder.columns},
             random_state=seed,
         )

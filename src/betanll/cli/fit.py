@@ -25,6 +25,7 @@ from betanll.cli.output import (
     print_assessment,
     print_columns,
 )
+from betanll.cli.target_options import chosen, say_transforms, target_options
 
 
 @click.command()
@@ -67,6 +68,7 @@ from betanll.cli.output import (
     metavar="NUMBER",
     help="Share of the rows that only judge the model.",
 )
+@target_options("auto")
 @preset_option("default")
 @training_options
 def command(
@@ -82,6 +84,8 @@ def command(
     beta: float | str,
     calibration: str,
     test_fraction: float,
+    target_transform: list[str],
+    is_log: bool,
     preset: str,
     hidden: tuple[int, ...] | str,
     members: int | str,
@@ -108,6 +112,7 @@ def command(
     if is_beta_given and objective != "beta-nll":
         raise click.UsageError(f"--beta is for --objective beta-nll, not {objective}")
     note_unusual_beta(beta)
+    transform = chosen(target_transform, is_log, targets)
     check_file(out / "report.html")
     model_path = out / MODEL_FOLDER
     is_replaced = check_replaceable(model_path)
@@ -124,6 +129,7 @@ def command(
         max_updates=max_updates,
         n_members=members,
         calibration=None if calibration == "none" else calibration,
+        target_transform=transform,
         random_state=seed,
     )
     model = TableModel.of_split(split, regressor, n_jobs=jobs, progress=True)
@@ -143,6 +149,7 @@ def command(
         with naming(model_path):
             model.save(model_path)
     assert model.assessment is not None
+    say_transforms(split.schema.targets, regressor.target_transform_, transform)
     print_assessment(model.assessment.targets, report.findings)
     click.echo(f"\nModel:  {model_path}\nReport: {path}")
     if is_replaced:

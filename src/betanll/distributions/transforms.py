@@ -26,6 +26,7 @@ __all__ = [
     "from_json",
     "get",
     "names",
+    "text",
     "to_json",
     "transform",
 ]
@@ -239,6 +240,21 @@ def get(text: str) -> Transform:
         pattern = ":".join([name, *(field.upper() for field in fields)])
         raise ValueError(f"{text!r} must be like {pattern}")
     return cls(*values)
+
+
+def text(transform: Transform) -> str:
+    """Return the text from which :func:`get` makes a transform.
+
+    Examples
+    --------
+    >>> text(Log()), text(Log(low=-1.0)), text(Logit(0, 100))
+    ('log', 'log1p', 'logit:0:100')
+    """
+    for name in (transform.name, *_NAMED):
+        if get(name) == transform:
+            return name
+    numbers = dataclasses.astuple(transform)  # type: ignore[call-overload]
+    return ":".join([transform.name, *(f"{number:.10g}" for number in numbers)])
 
 
 def to_json(transform: Transform) -> dict[str, Any]:

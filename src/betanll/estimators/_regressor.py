@@ -119,8 +119,9 @@ class HeteroscedasticRegressor(
         are distributions of the targets themselves, in their units, and never leave the
         values that the transform takes: prices stay positive. ``"auto"`` takes the
         logarithm of positive, skewed targets if a pilot network predicts better that
-        way. A list has one entry for each target. ``calibration="auto"`` is then
-        ``"scale"``, as the exponential of a Student t has no mean.
+        way; ``preset="paper"`` never does. A list has one entry for each target.
+        ``calibration="auto"`` is then ``"scale"``, as the exponential of a Student t
+        has no mean.
     columns : mapping or None, default=None
         For data frames: how to read some columns, by name: ``"number"``, ``"boolean"``,
         ``"category"``, ``"date"``, ``"date:%d/%m/%Y"`` or ``"ignored"``. The others are

@@ -76,7 +76,8 @@ def chosen_transforms(
             "whose exponential has no mean: choose another objective, or "
             "target_transform=None"
         )
-    if has_tails or estimator.calibration == "student-t":
+    is_plain = has_tails or estimator.calibration == "student-t"
+    if is_plain or estimator.preset == "paper":
         wanted = [Identity() if one == AUTO else one for one in wanted]
     return (yield from pilot(plan, data, wanted))
 
