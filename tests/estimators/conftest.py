@@ -127,6 +127,7 @@ def untrained():
         model.spread_ = np.ones(n_outputs)
         model.df_ = None
         model.target_transform_ = (Identity(),) * n_outputs
+        model.held_out_coverage_ = None
         if is_spread:
             model.spread_ = rng.uniform(0.5, 2, n_outputs)
         model.conformal_scores_ = None

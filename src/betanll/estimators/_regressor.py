@@ -22,6 +22,7 @@ from betanll.estimators._calibration import (
     student_t_fit,
 )
 from betanll.estimators._data import MIN_ROWS, checked_data
+from betanll.estimators._notebook import NotebookPicture, held_out_coverage
 from betanll.estimators._parameters import candidates, check_parameters, n_threads
 from betanll.estimators._plan import plan_of
 from betanll.estimators._predictions import Predictions
@@ -44,7 +45,7 @@ from betanll.training import FitResult, FitTask, Optimizer
 
 
 class HeteroscedasticRegressor(
-    Predictions, MultiOutputMixin, RegressorMixin, BaseEstimator
+    Predictions, NotebookPicture, MultiOutputMixin, RegressorMixin, BaseEstimator
 ):
     """Neural network that predicts a mean and a spread for every row.
 
@@ -173,6 +174,9 @@ class HeteroscedasticRegressor(
         Factor on the predicted standard deviations, 1 without calibration.
     df_ : array, one number for each target, or None
         Degrees of freedom of the predicted Student t, if calibrated to one.
+    held_out_coverage_ : array of shape (9, n_outputs) or None
+        Share of rows that training has not seen inside 10 %, 20 %, ..., 90 % intervals,
+        for normal predictions without a refit. Notebooks show it as a picture.
 
     See Also
     --------
@@ -354,6 +358,7 @@ class HeteroscedasticRegressor(
                 model.spread_ = spread_factor(residuals)
             else:
                 model.spread_, model.df_ = student_t_fit(residuals)
+        model.held_out_coverage_ = held_out_coverage(model, fitted.held_out)
         self.__dict__ = model.__dict__
         return self
 

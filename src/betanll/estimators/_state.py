@@ -18,6 +18,7 @@ from betanll import networks
 from betanll.columns import ColumnEncoder
 from betanll.distributions import Identity, transforms
 from betanll.estimators._model_folder import ModelError
+from betanll.estimators._notebook import LEVELS
 from betanll.estimators._target_transform import Transforms
 from betanll.estimators.stored import (
     Arrays,
@@ -81,6 +82,8 @@ def to_state(
     }
     if estimator.df_ is not None:
         arrays["df"] = estimator.df_
+    if estimator.held_out_coverage_ is not None:
+        arrays["held_out_coverage"] = estimator.held_out_coverage_
     for i, member in enumerate(estimator.members_):
         arrays |= named_arrays(f"member.{i}", member)
     for name, column in estimator.history_.items():
@@ -150,6 +153,15 @@ def _restore(
     if "df" in arrays:
         # Others have no variance.
         estimator.df_ = vector("df", n_outputs, lambda df: np.isfinite(df) & (df > 2))
+    estimator.held_out_coverage_ = None
+    if "held_out_coverage" in arrays:
+        estimator.held_out_coverage_ = stored_array(
+            arrays,
+            "held_out_coverage",
+            (len(LEVELS), n_outputs),
+            np.float64,
+            lambda share: np.isnan(share) | ((share >= 0) & (share <= 1)),
+        )
     head_sizes = estimator.objective_.head_sizes(n_outputs)
     template = jax.eval_shape(
         partial(estimator.net_.init, head_sizes), key=jax.random.key(0)

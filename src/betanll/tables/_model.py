@@ -22,6 +22,7 @@ from betanll.estimators import (
 )
 from betanll.evaluation import Assessment
 from betanll.reports import FitReport, report_of
+from betanll.tables._notebook import notebook_html
 from betanll.tables._schema import TableSchema
 from betanll.tables._training import Split, TrainingTable
 
@@ -217,6 +218,9 @@ class TableModel:
             columns[f"{target}_upper"] = interval[:, 1, i]
         ids = self.schema.id_frame(frame)
         return pd.concat([ids, pd.DataFrame(columns, index=frame.index)], axis=1)
+
+    def _repr_html_(self) -> str:
+        return notebook_html(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a model folder, which ``HeteroscedasticRegressor.load`` reads too."""
