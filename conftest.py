@@ -235,14 +235,17 @@ def training_data(monkeypatch, run):
     """
 
     def stop(arguments):
+        from betanll.columns import take_rows
+
         seen = []
 
-        def assess(model, train, test, **options):
-            seen.extend([train, test])
+        def assess(model, X, y, splits, **options):
+            parts = [(take_rows(X, rows), y[rows]) for rows in splits[0]]
+            seen.extend(parts)
             raise ValueError("stopped")
 
         monkeypatch.setattr("betanll.evaluation.assess", assess)
-        outcome = run("fit", *arguments)
+        outcome = run("fit", *arguments, "--test-fraction", "0.2")
         assert outcome.err == "betanll: stopped\n"
         return outcome.out, *seen
 

@@ -26,6 +26,7 @@ PLAIN = (
     "docs/how-to/choose-beta.md",
     "docs/how-to/compare.md",
     "docs/how-to/migrate.md",
+    "docs/how-to/splits.md",
     "docs/how-to/targets.md",
 )
 TESTED = (

@@ -290,3 +290,19 @@ def test_unknown_splits_are_refused():
     plain = RealTable("plain", "p", "t.csv", 200, "y")
     with pytest.raises(ValueError, match="plain has no splits by group"):
         _splits.split_rows(plain, raw_frame(), "group", 0)
+
+
+def test_errors_of_promises_count_blocks():
+    from benchmarks.real_tables.promises import _blocks, _error
+
+    values = np.random.default_rng(0).normal(size=60)
+    alone = np.std(values, ddof=1) / np.sqrt(60)
+    assert _error(values, np.arange(60)) == pytest.approx(alone)
+    assert _error(values, np.zeros(60, int)) == pytest.approx(alone)
+    # Each row four times says no more than once.
+    assert _error(np.repeat(values, 4), np.repeat(np.arange(60), 4)) == pytest.approx(
+        alone
+    )
+    days = pd.Series(pd.date_range("2020-01-01", periods=200)).repeat(2)
+    assert np.bincount(_blocks(days, "time")).tolist() == [8] * 50
+    assert _blocks(pd.Series(list("bab")), "group").tolist() == [0, 1, 0]

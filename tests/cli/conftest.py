@@ -8,7 +8,9 @@ import pytest
 
 # Compiling takes far longer than training here, so nearly all tables of the tests give
 # the same tiny network three inputs and 32 training rows.
-QUICK = ["--preset", "paper", "--hidden", "4", "--max-updates", "60"]
+TINY = ["--preset", "paper", "--hidden", "4", "--max-updates", "60"]
+# One part of the rows is held out, and the model is the one that was judged.
+QUICK = [*TINY, "--training-rows"]
 
 
 def make_table(n=40):
@@ -65,5 +67,11 @@ def model(fitted, tmp_path):
 
 @pytest.fixture(scope="session")
 def quick():
-    """Options of a training that takes a moment."""
+    """Options of a fit that takes a moment."""
     return QUICK
+
+
+@pytest.fixture(scope="session")
+def tiny():
+    """Options of a training that takes a moment."""
+    return TINY

@@ -10,11 +10,11 @@ OPTIONS = ["--folds", "3", "--target", "y", "--drop", "id"]
 
 
 @pytest.fixture(scope="module")
-def compared(tmp_path_factory, make_frame, run, quick):
+def compared(tmp_path_factory, make_frame, run, tiny):
     folder = tmp_path_factory.mktemp("compared")
     make_frame(48).to_csv(folder / "data.csv", index=False)
     outcome = run(
-        *("compare", folder / "data.csv", *OPTIONS, *quick),
+        *("compare", folder / "data.csv", *OPTIONS, *tiny),
         *("--objective", "mse", "--objective", "nll", "--objective", "beta-nll"),
         *("--objective", "beta-nll:0.5", "--out", folder / "table.csv"),
     )

@@ -113,3 +113,16 @@ def test_fifty_thousand_levels():
     encoder, matrix = ColumnEncoder.infer(frame).fit_encode(frame, y)
     assert matrix.shape == (n, 3)
     assert len(encoder.columns[0].levels) == 50_000
+
+
+def test_rows_of_one_block_describe_each_other_never():
+    """The level of a group tells nothing about the targets of that group."""
+    rng = np.random.default_rng(0)
+    group = np.repeat(np.arange(50), 8)
+    frame = pd.DataFrame({"level": [f"group {i}" for i in group]})
+    targets = rng.normal(size=50)[group][:, None]
+    encoder = ColumnEncoder.infer(frame)
+    _, blind = encoder.fit_encode(frame, targets)
+    _, honest = encoder.fit_encode(frame, targets, blocks=group)
+    assert np.corrcoef(blind[:, 0], targets[:, 0])[0, 1] > 0.9
+    assert np.all(honest[:, 0] == honest[0, 0])

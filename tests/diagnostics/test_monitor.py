@@ -272,11 +272,14 @@ def test_entries_of_any_other_shape_are_points_of_one_output(shape):
         ({"beta": math.nan}, "beta must be a finite number of at least 0"),
         ({"beta": -3}, "beta must be a finite number of at least 0, got -3"),
         ({"beta": "0.5"}, "beta must be a finite number of at least 0, got '0.5'"),
-        ({"every": 0}, "every must be at least 1"),
-        ({"memory": 0.5}, "memory must be at least 1"),
-        ({"warm_up": -1}, "warm_up must be at least 0"),
-        ({"starved_below": 1.0}, r"starved_below must be in \(0, 1\)"),
-        ({"max_starved": 1.1}, r"max_starved must be in \[0, 1\]"),
+        ({"every": 0}, "every must be a whole number of at least 1, got 0"),
+        ({"memory": 0.5}, "memory must be a finite number of at least 1, got 0.5"),
+        ({"warm_up": -1}, "warm_up must be a whole number of at least 0, got -1"),
+        (
+            {"starved_below": 1.0},
+            r"starved_below must be a number in \(0, 1\)",
+        ),
+        ({"max_starved": 1.1}, r"max_starved must be a number in \[0, 1\], got 1.1"),
     ],
 )
 def test_wrong_settings_raise(setting, message):

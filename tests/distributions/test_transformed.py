@@ -14,6 +14,7 @@ from betanll.distributions import (
     Normal,
     StudentT,
     Transformed,
+    concatenate,
     transforms,
 )
 
@@ -228,6 +229,14 @@ def test_members_add_up_to_the_variance():
     total = members.aleatoric_variance + members.epistemic_variance
     np.testing.assert_allclose(distribution.variance, total)
     assert CASES["log"].members is CASES["log"]
+
+
+def test_rows_can_be_joined():
+    both = Transformed(mixture(), Log())
+    joined = concatenate([both[:2], both[2:]])
+    np.testing.assert_array_equal(joined.quantile(0.3), both.quantile(0.3))
+    with pytest.raises(TypeError, match="differently transformed"):
+        concatenate([both, Transformed(both.base, Log(-1.0))])
 
 
 def test_huge_spreads_overflow_to_infinity():

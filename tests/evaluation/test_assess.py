@@ -6,6 +6,7 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold
 
 from betanll import HeteroscedasticRegressor, metrics
+from betanll.blocks import RowBlocks
 from betanll.distributions import Normal
 from betanll.estimators._state import to_state
 from betanll.evaluation import assess, compare, constant_baseline, ridge_baseline
@@ -31,6 +32,10 @@ def split(X, y, n_train=32):
     return (X[:n_train], y[:n_train]), (X[n_train:], y[n_train:])
 
 
+def first_rows(n_train=32, n=40):
+    return [(range(n_train), range(n_train, n))]
+
+
 def same_bits(first, second):
     one, two = to_state(first), to_state(second)
     assert one[0] == two[0]
@@ -40,7 +45,7 @@ def same_bits(first, second):
 
 @pytest.fixture(scope="module")
 def assessment():
-    return assess(HeteroscedasticRegressor(**SETTINGS), *split(*table()))
+    return assess(HeteroscedasticRegressor(**SETTINGS), *table(), first_rows())
 
 
 def test_scores_are_of_held_out_rows(assessment):
@@ -75,10 +80,10 @@ def test_scores_are_of_held_out_rows(assessment):
 
 
 def test_model_does_not_see_held_out_rows(assessment):
-    train, (X_test, y_test) = split(*table())
-    other = assess(
-        HeteroscedasticRegressor(**SETTINGS), train, (-X_test, 100 - y_test), n_jobs=1
-    )
+    X, y = table()
+    train, _ = split(X, y)
+    X[32:], y[32:] = -X[32:], 100 - y[32:]
+    other = assess(HeteroscedasticRegressor(**SETTINGS), X, y, first_rows(), n_jobs=1)
     assert same_bits(assessment.model, other.model)
     assert other.targets[0].scores[MODEL] != assessment.targets[0].scores[MODEL]
     # and it is the one that fit alone gives
@@ -89,7 +94,7 @@ def test_model_does_not_see_held_out_rows(assessment):
 def test_twins_set_as_many_rows_aside():
     train, test = split(*table(48), n_train=40)
     model = HeteroscedasticRegressor(**SETTINGS, calibration="scale", objective="nll")
-    assessment = assess(model, train, test)
+    assessment = assess(model, *table(48), first_rows(40, 48))
     assert PLAIN_NLL not in assessment.targets[0].scores
     # NLL with its spread corrected has the mean of NLL without
     plain = HeteroscedasticRegressor(
@@ -100,10 +105,10 @@ def test_twins_set_as_many_rows_aside():
 
 
 def test_missing_targets_do_not_count(assessment):
-    train, (X_test, y_test) = split(*table())
-    y_test = y_test.copy()
-    y_test[3] = np.nan
-    other = assess(HeteroscedasticRegressor(**SETTINGS), train, (X_test, y_test))
+    X, y = table()
+    y[35] = np.nan
+    y_test = y[32:]
+    other = assess(HeteroscedasticRegressor(**SETTINGS), X, y, first_rows())
     seen = np.arange(8) != 3
     errors = other.predictive.mean[seen] - y_test[seen]
     (target,) = other.targets
@@ -150,7 +155,7 @@ def test_targets_are_scored_in_their_own_units(monkeypatch):
     y[40:, 2] = np.nan
     mean = np.zeros((20, 3))
     names = {"feature_names": ["a", "b"], "target_names": ["mm", "grams", "never"]}
-    found = assess(Fixed(mean), (X[:40], y[:40]), (X[40:], y[40:]), **names)
+    found = assess(Fixed(mean), X, y, first_rows(40, 60), **names)
     assert [target.name for target in found.targets] == names["target_names"]
     for i in (0, 1):
         scores, column = found.targets[i].scores, y[40:, i]
@@ -161,7 +166,7 @@ def test_targets_are_scored_in_their_own_units(monkeypatch):
     assert [target.revealing for target in found.targets] == [[], ["b"], []]
     assert found.targets[2].scores == {}
     with pytest.raises(ValueError, match="1 names were given for 3 columns"):
-        assess(Fixed(mean), (X, y), (X, y), target_names=["y"])
+        assess(Fixed(mean), X, y, first_rows(40, 60), target_names=["y"])
 
 
 def test_compare_is_the_folds_by_hand():
@@ -193,3 +198,62 @@ def test_compare_is_the_folds_by_hand():
     assert mse["log_likelihood"] == -np.mean(comparison.nll["mse"])
     assert mse["rmse"] == np.sqrt(np.mean(comparison.squared_error["mse"]))
     assert mse["crps"] == np.mean(comparison.crps["mse"])
+
+
+def test_each_fold_is_predicted_by_a_model_without_its_rows():
+    X, y = table(48)
+    folds = list(KFold(3, shuffle=True, random_state=1).split(X))
+    model = HeteroscedasticRegressor(**SETTINGS)
+    found = assess(model, X, y, folds, n_jobs=1)
+    assert (found.n_splits, found.n_rows, found.is_of_all_rows) == (3, 48, True)
+    np.testing.assert_array_equal(found.rows, np.concatenate([t for _, t in folds]))
+    np.testing.assert_array_equal(found.target, y[found.rows])
+    means = [
+        clone(model).fit(X[train], y[train]).predict(X[test]) for train, test in folds
+    ]
+    np.testing.assert_array_equal(found.predictive.mean, np.concatenate(means))
+    assert same_bits(found.model, clone(model).fit(X, y))
+
+
+def test_the_model_can_be_trained_on_all_rows_in_the_end(assessment):
+    X, y = table()
+    model = HeteroscedasticRegressor(**SETTINGS)
+    found = assess(model, X, y, first_rows(), all_rows=True)
+    assert found.targets[0].scores == assessment.targets[0].scores
+    assert (found.n_rows, assessment.n_rows) == (40, 32)
+    assert same_bits(found.model, clone(model).fit(X, y))
+
+
+def test_groups_stay_together_in_all_parts(monkeypatch):
+    X, y = table(48)
+    blocks = RowBlocks.of_groups(np.arange(48) // 4)
+    seen = []
+
+    def record(jobs, **_):
+        seen.extend(jobs)
+        raise InterruptedError
+
+    monkeypatch.setattr("betanll.evaluation._assess.fit_many", record)
+    with pytest.raises(InterruptedError):
+        assess(
+            HeteroscedasticRegressor(**SETTINGS),
+            X,
+            y,
+            [blocks.held_out(0.25)],
+            blocks=blocks,
+        )
+    for _, _, targets, options in seen:
+        assert len(options["groups"]) == len(targets) == 36
+
+
+def test_comparison_by_time_judges_later_rows_alone():
+    X, y = table(48)
+    blocks = RowBlocks.of_times(np.arange(48))
+    models = {"mse": HeteroscedasticRegressor(**SETTINGS, objective="mse")}
+    comparison = compare(models, X, y, n_folds=3, blocks=blocks)
+    is_judged = ~np.isnan(comparison.crps["mse"][:, 0])
+    assert is_judged.tolist() == [False] * 12 + [True] * 36
+    fitted = clone(models["mse"]).fit(X[:36], y[:36], times=np.arange(36))
+    expected = fitted.predict_dist(X[36:]).crps(y[36:])
+    np.testing.assert_array_equal(comparison.crps["mse"][36:], expected)
+    assert len(comparison.table()) == 1

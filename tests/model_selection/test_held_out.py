@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from betanll.model_selection import TrainingData, _held_out
-from betanll.model_selection._held_out import held_out_residuals, window_start
+from betanll.model_selection._held_out import held_out_residuals
+from betanll.model_selection._windows import window_start
 from betanll.preprocessing import Standardizer
 
 N = 200

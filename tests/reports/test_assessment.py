@@ -30,6 +30,7 @@ def assessed():
     predictive = Normal(np.zeros((100, 1)), np.ones((100, 1)))
     return Assessment(
         model=SimpleNamespace(objective_=BetaNLL(0.5)),
+        rows=np.arange(100),
         target=y[:, None],
         predictive=predictive,
         interval=predictive.interval(0.9),

@@ -1,5 +1,6 @@
 """Each sentence appears exactly when it should, and no bad model gets a good one."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -72,6 +73,7 @@ def joined(targets, n, n_inside, objective=None):
         bound = np.full(target.shape, np.inf if is_infinite else 1.0)
         return Assessment(
             model=SimpleNamespace(objective_=objective or BetaNLL(0.5)),
+            rows=np.arange(len(target)),
             target=target,
             predictive=Normal(np.zeros(target.shape), np.ones(target.shape)),
             interval=np.stack([-bound, bound], axis=1),
@@ -334,3 +336,41 @@ def test_negative_bounds_of_a_positive_target(target, low, share, option):
         assert finding.kind == "note"
         assert finding.text.startswith(f"{share} of the lower bounds are negative")
         assert finding.text.endswith(f"{option}.")
+
+
+# Rows that judge the model
+
+
+def over_time(growth, n=200):
+    assessment = assessed(n)
+    (target,) = assessment.targets
+    late = np.arange(n) >= n // 2
+    target.crps[MODEL] = np.where(late, 1 + growth, 1.0) * target.crps[MODEL]
+    return replace(assessment, times=np.arange(n))
+
+
+def test_predictions_that_get_worse_with_time_are_noticed():
+    (warning,) = texts(over_time(0.8), "warning")
+    assert warning.startswith("Predictions get worse with time: in the later half of")
+    assert texts(over_time(0.0), "warning") == []
+    assert texts(over_time(-0.5), "warning") == []
+    assert texts(over_time(0.8, n=18), "warning") == []
+    shuffled = replace(over_time(0.8), times=np.random.default_rng(0).permutation(200))
+    assert texts(shuffled, "warning") == []
+
+
+@pytest.mark.parametrize(
+    ("n_splits", "start"),
+    [
+        (1, "Scores and pictures are those of a model on 1,000 held-out rows"),
+        (
+            5,
+            "Scores and pictures are those of 5 models on 1,000 held-out rows",
+        ),
+    ],
+)
+def test_scores_of_other_models_are_called_so(n_splits, start):
+    changes = {"n_splits": n_splits, "n_rows": 1200, "is_of_all_rows": True}
+    (note,) = texts(replace(assessed(), **changes), "note")
+    assert note.startswith(start)
+    assert "trained on all 1,200 rows" in note

@@ -8,7 +8,13 @@ import pytest
 
 from betanll.tables import TableError, TableModel, TrainingTable
 
-QUICK = {"preset": "fast", "hidden_layer_sizes": 4, "max_updates": 400}
+QUICK = {
+    "preset": "fast",
+    "hidden_layer_sizes": 4,
+    "max_updates": 400,
+    "test_fraction": 0.2,
+    "all_rows": False,
+}
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +44,7 @@ def test_the_command_makes_the_same_model(model, frame, tmp_path, run):
     data = tmp_path / "houses.csv"
     frame.to_csv(data, index=False)
     options = ["--preset", "fast", "--hidden", "4", "--max-updates", "400"]
+    options.append("--training-rows")
     columns = ["--target", "price", "--id", "address"]
     outcome = run("fit", data, *columns, *options, "--out", tmp_path / "out")
     assert outcome.code == 0, outcome.err

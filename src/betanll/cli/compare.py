@@ -59,6 +59,8 @@ def command(
     drop: tuple[str, ...],
     kinds: tuple[tuple[str, str], ...],
     ids: tuple[str, ...],
+    time: str | None,
+    group: str | None,
     delimiter: str | None,
     header: bool | None,
     contenders: tuple[str, ...],
@@ -91,7 +93,9 @@ def command(
     transform = chosen(target_transform, is_log, targets)
     are_given = contenders != _DEFAULT
     contenders = tuple(without_student_t(contenders, transform, are_given=are_given))
-    table = read_training_table(data, delimiter, header, targets, drop, ids, kinds)
+    table = read_training_table(
+        data, delimiter, header, targets, drop, ids, kinds, time, group
+    )
     n_rows, names = len(table.frame), table.schema.targets
     if folds > n_rows // 2:
         raise click.UsageError(
@@ -118,6 +122,7 @@ def command(
         table.inputs,
         table.targets,
         n_folds=folds,
+        blocks=table.blocks,
         random_state=seed,
         n_jobs=jobs,
         progress=True,

@@ -14,6 +14,7 @@ from betanll.cli.output import check_file, command_line, naming, print_assessmen
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from betanll.blocks import SplitRows
     from betanll.reports import Picture
 
 _STORY = (
@@ -54,23 +55,20 @@ def command(out: Path, seed: int, updates: int) -> None:
         check_file(file)
     story, picture = _sine(seed, updates)
 
-    train, test, n_inputs = _diabetes(seed)
+    X, y, (train, test) = _diabetes(seed)
     click.echo(
         "\nThe main job: predict the progression of diabetes from "
-        f"{n_inputs} measurements of {len(train[1])} patients "
-        f"({len(test[1])} more are held out)."
+        f"{X.shape[1]} measurements of {len(train)} patients "
+        f"({len(test)} more are held out)."
     )
     model = HeteroscedasticRegressor(random_state=seed)
     names = ["disease progression"]
-    assessment = assess(model, train, test, target_names=names, progress=True)
+    splits = [(train, test)]
+    assessment = assess(model, X, y, splits, target_names=names, progress=True)
     report = report_of(
         assessment,
         title="The pitfall, the cure, and a first model",
-        configuration={
-            "data": "scikit-learn's diabetes table",
-            "training rows": f"{len(train[1])}",
-            "held-out rows": f"{len(test[1])}",
-        },
+        configuration={"data": "scikit-learn's diabetes table"},
         command=command_line(),
         introduction=[story],
     )
@@ -145,12 +143,11 @@ def _sine(seed: int, updates: int) -> tuple[Picture, Figure]:
     return story, sine_figure(x, test_y, predictions)
 
 
-def _diabetes(seed: int) -> tuple[tuple[Any, Any], tuple[Any, Any], int]:
+def _diabetes(seed: int) -> tuple[Any, Any, SplitRows]:
+    """Return inputs, targets, and rows to train on and to hold out."""
     from sklearn.datasets import load_diabetes
     from sklearn.model_selection import train_test_split
 
     X, y = load_diabetes(return_X_y=True, scaled=False)
-    X, X_test, y, y_test = train_test_split(
-        X, y[:, None], test_size=0.2, random_state=seed
-    )
-    return (X, y), (X_test, y_test), X.shape[1]
+    train, test = train_test_split(range(len(y)), test_size=0.2, random_state=seed)
+    return X, y[:, None], (train, test)

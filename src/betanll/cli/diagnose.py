@@ -58,6 +58,8 @@ def command(
     drop: tuple[str, ...],
     kinds: tuple[tuple[str, str], ...],
     ids: tuple[str, ...],
+    time: str | None,
+    group: str | None,
     delimiter: str | None,
     header: bool | None,
     out: Path | None,
@@ -85,7 +87,9 @@ def command(
     # Notes on the table must not get between the numbers for machines.
     notes = sys.stderr if as_json else sys.stdout
     with contextlib.redirect_stdout(notes):
-        table = read_training_table(data, delimiter, header, targets, drop, ids, kinds)
+        table = read_training_table(
+            data, delimiter, header, targets, drop, ids, kinds, time, group
+        )
     schema = table.schema
     if len(table.frame) < MIN_ROWS:
         raise TableError(
@@ -101,6 +105,7 @@ def command(
         table.targets,
         columns={c.name: c for c in schema.encoder.columns},
         target_names=schema.targets,
+        blocks=table.blocks,
         random_state=seed,
         n_jobs=jobs,
         progress=True,

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Sequence
 from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
 
 from betanll.cli.options import (
+    MAX_COUNT,
     beta_or_auto,
     fraction,
     note_unusual_beta,
@@ -26,6 +29,9 @@ from betanll.cli.output import (
     print_columns,
 )
 from betanll.cli.target_options import chosen, say_transforms, target_options
+
+if TYPE_CHECKING:
+    from betanll.blocks import SplitRows
 
 
 @click.command()
@@ -63,10 +69,20 @@ from betanll.cli.target_options import chosen, say_transforms, target_options
 @click.option(
     "--test-fraction",
     type=fraction,
-    default="0.2",
-    show_default=True,
     metavar="NUMBER",
-    help="Share of the rows that only judge the model.",
+    help="Share of the rows to hold out, once.  [default: 0.2]",
+)
+@click.option(
+    "--folds",
+    type=click.IntRange(2, MAX_COUNT),
+    help="Judge by cross-validation with so many folds.  [default: 5 for fewer than "
+    "250 rows without --time]",
+)
+@click.option(
+    "--all-rows/--training-rows",
+    default=True,
+    show_default=True,
+    help="Rows that train the delivered model, after others have judged it.",
 )
 @target_options("auto")
 @preset_option("default")
@@ -77,13 +93,17 @@ def command(
     drop: tuple[str, ...],
     kinds: tuple[tuple[str, str], ...],
     ids: tuple[str, ...],
+    time: str | None,
+    group: str | None,
     delimiter: str | None,
     header: bool | None,
     out: Path,
     objective: str,
     beta: float | str,
     calibration: str,
-    test_fraction: float,
+    test_fraction: float | None,
+    folds: int | None,
+    all_rows: bool,
     target_transform: list[str],
     is_log: bool,
     preset: str,
@@ -106,7 +126,7 @@ def command(
     from betanll.files import write_synced, written_atomically
     from betanll.tables import TableModel
 
-    started = time.perf_counter()
+    started = perf_counter()
     context = click.get_current_context()
     is_beta_given = context.get_parameter_source("beta") != ParameterSource.DEFAULT
     if is_beta_given and objective != "beta-nll":
@@ -116,11 +136,23 @@ def command(
     check_file(out / "report.html")
     model_path = out / MODEL_FOLDER
     is_replaced = check_replaceable(model_path)
-    table = read_training_table(data, delimiter, header, targets, drop, ids, kinds)
-    split = table.split(test_fraction, random_state=seed)
+    table = read_training_table(
+        data, delimiter, header, targets, drop, ids, kinds, time, group
+    )
+    n_rows = len(table.frame)
+    if folds is not None and test_fraction is not None:
+        raise click.UsageError("give --test-fraction or --folds, not both")
+    if folds is not None and folds > n_rows // 2:
+        raise click.UsageError(
+            f"--folds {folds} is too many for {n_rows} rows: take at most {n_rows // 2}"
+        )
+    if not all_rows and folds is not None:
+        raise click.UsageError("--training-rows needs a single held-out part")
+    if not all_rows and test_fraction is None:
+        test_fraction = 0.2
+    splits = table.splits(test_fraction, folds, random_state=seed)
     print_columns(table.columns)
-    n_train, n_test = len(split.train[1]), len(split.test[1])
-    click.echo(f"{data.name}: training on {n_train} rows, {n_test} rows held out.")
+    click.echo(f"{data.name}: {_plan(n_rows, splits, all_rows)}")
     regressor = HeteroscedasticRegressor(
         preset=preset,
         objective=objective,
@@ -132,13 +164,14 @@ def command(
         target_transform=transform,
         random_state=seed,
     )
-    model = TableModel.of_split(split, regressor, n_jobs=jobs, progress=True)
+    model = TableModel.of_table(
+        table, splits, regressor, all_rows=all_rows, n_jobs=jobs, progress=True
+    )
     report = model.report(
-        title=f"{', '.join(split.schema.targets)} in {data.name}",
+        title=f"{', '.join(table.schema.targets)} in {data.name}",
         command=command_line(),
         data=data.name,
-        **{"training rows": f"{n_train}"},
-        seconds=f"{time.perf_counter() - started:.1f}",
+        seconds=f"{perf_counter() - started:.1f}",
     )
     page = report.html()
     path = out / "report.html"
@@ -149,8 +182,20 @@ def command(
         with naming(model_path):
             model.save(model_path)
     assert model.assessment is not None
-    say_transforms(split.schema.targets, regressor.target_transform_, transform)
+    say_transforms(table.schema.targets, regressor.target_transform_, transform)
     print_assessment(model.assessment.targets, report.findings)
     click.echo(f"\nModel:  {model_path}\nReport: {path}")
     if is_replaced:
         click.echo("Replaced the model and the report of an earlier fit.")
+
+
+def _plan(n_rows: int, splits: Sequence[SplitRows], all_rows: bool) -> str:
+    """Return which rows judge models, and which train the delivered one."""
+    train, held_out = splits[0]
+    if len(splits) > 1:
+        return (
+            f"{len(splits)} folds judge models without their rows; the delivered model "
+            f"trains on all {n_rows} rows."
+        )
+    parts = f"training on {len(train)} rows, {len(held_out)} rows held out"
+    return f"{parts}; then training on all {n_rows}." if all_rows else f"{parts}."

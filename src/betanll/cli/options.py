@@ -243,6 +243,16 @@ def table_options(command: Command) -> Command:
                 help="Column to hand on to the predictions; may be repeated.",
             ),
             click.option(
+                "--time",
+                metavar="COLUMN",
+                help="Column of dates or numbers: hold out the latest rows.",
+            ),
+            click.option(
+                "--group",
+                metavar="COLUMN",
+                help="Column of labels, such as patients: hold out whole groups.",
+            ),
+            click.option(
                 "--delimiter",
                 help="Character that separates the cells of a CSV file."
                 "  [default: detected]",
@@ -301,6 +311,8 @@ def read_training_table(
     drop: Sequence[str],
     ids: Sequence[str],
     kinds: Sequence[tuple[str, str]],
+    time: str | None,
+    group: str | None,
 ) -> TrainingTable:
     """Read a table to train on, and print what was noticed about its columns."""
     from betanll.tables import TrainingTable
@@ -313,6 +325,8 @@ def read_training_table(
         kinds=dict(kinds),
         delimiter=delimiter,
         header=header,
+        time=time,
+        group=group,
     )
     for note in (*table.notes, *table.column_notes):
         say_note(note)

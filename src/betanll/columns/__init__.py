@@ -19,6 +19,7 @@ from betanll.columns._errors import TableError, check_known, repeated
 from betanll.columns._frame import as_pandas, is_frame, take_rows
 from betanll.columns._infer import DECIMAL, infer_notation
 from betanll.columns._notation import Notation
+from betanll.columns._order import groups_of, sorting_dates, times_of
 from betanll.columns._summary import ColumnSummary, summarise
 from betanll.columns._training import fit_columns, named_columns
 
@@ -37,6 +38,7 @@ __all__ = [
     "check_present",
     "check_texts",
     "fit_columns",
+    "groups_of",
     "infer_notation",
     "is_frame",
     "is_number",
@@ -44,7 +46,9 @@ __all__ = [
     "parse_cells",
     "repeated",
     "row_counters",
+    "sorting_dates",
     "summarise",
     "take_rows",
     "target_numbers",
+    "times_of",
 ]

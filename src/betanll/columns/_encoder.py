@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from betanll.columns._cells import parse_cells
 from betanll.columns._column import Column, check_texts
@@ -115,6 +116,7 @@ class ColumnEncoder:
         targets: Array,
         weights: Array | None = None,
         *,
+        blocks: NDArray[np.intp] | None = None,
         random_state: Any = 0,
     ) -> tuple[ColumnEncoder, Array]:
         """Learn what levels say about the targets, and encode the training table.
@@ -129,6 +131,8 @@ class ColumnEncoder:
         targets : array of shape (n, d)
             With mean 0 and variance 1, NaN where missing.
         weights : array of shape (n,), optional
+        blocks : array of shape (n,), optional
+            Numbers from 0; rows of one number share a fold.
         random_state : int, Generator or RandomState
             Draws the folds.
 
@@ -143,7 +147,9 @@ class ColumnEncoder:
         n = len(frame)
         if isinstance(random_state, int):
             random_state = np.random.RandomState(random_state)
-        folds = random_state.permutation(np.arange(n) % N_FOLDS)
+        if blocks is None:
+            blocks = np.arange(n)
+        folds = random_state.permutation(np.arange(blocks.max() + 1) % N_FOLDS)[blocks]
         shares = np.ones(n) if weights is None else weights / weights.mean()
         columns, described = [], {}
         for column in self.columns:

@@ -21,6 +21,7 @@ def fit_columns(
     weights: Array | None = None,
     *,
     kinds: Mapping[str, Known] | None = None,
+    blocks: npt.NDArray[np.intp] | None = None,
     random_state: Any = 0,
 ) -> tuple[ColumnEncoder | None, npt.NDArray[np.floating]]:
     """Learn how the columns of a training table are encoded, and encode them.
@@ -34,6 +35,8 @@ def fit_columns(
     weights : array of shape (n, 1), optional
     kinds : mapping of str to str or Column, optional
         As in :meth:`ColumnEncoder.infer`; for data frames alone.
+    blocks : array of shape (n,), optional
+        Numbers of blocks of rows that depend on each other.
     random_state : int or RandomState
         Draws folds for statistics of the targets.
 
@@ -53,11 +56,11 @@ def fit_columns(
     else:
         return None, data
     # Blocks have zeros in place of missing targets.
-    blocks = list(Standardizer.of_targets(targets, weights).blocks(targets))
-    scaled = np.where(np.isnan(targets), np.nan, np.concatenate(blocks))
+    pieces = list(Standardizer.of_targets(targets, weights).blocks(targets))
+    scaled = np.where(np.isnan(targets), np.nan, np.concatenate(pieces))
     shares = None if weights is None else weights[:, 0]
     return encoder.fit_encode(
-        named_columns(data), scaled, shares, random_state=random_state
+        named_columns(data), scaled, shares, blocks=blocks, random_state=random_state
     )
 
 

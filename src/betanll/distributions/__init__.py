@@ -6,6 +6,7 @@ own needs three methods: see `Distribution`.
 """
 
 from betanll.distributions._base import Affine, Distribution
+from betanll.distributions._joined import concatenate
 from betanll.distributions._mixture import Mixture
 from betanll.distributions._normal import Normal
 from betanll.distributions._student_t import StudentT
@@ -23,4 +24,5 @@ __all__ = [
     "StudentT",
     "Transform",
     "Transformed",
+    "concatenate",
 ]

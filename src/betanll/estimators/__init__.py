@@ -1,6 +1,7 @@
 """The scikit-learn face of the library."""
 
 from betanll.estimators._data import MissingCellsWarning, quiet_about_missing_cells
+from betanll.estimators._decide_transform import decide_transforms
 from betanll.estimators._fit_many import fit_many
 from betanll.estimators._model_folder import (
     MODEL_FOLDER,
@@ -24,6 +25,7 @@ __all__ = [
     "ModelError",
     "VarianceParts",
     "check_replaceable",
+    "decide_transforms",
     "fit_many",
     "from_state",
     "quiet_about_missing_cells",

@@ -18,6 +18,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from betanll.blocks import RowBlocks
 from betanll.columns import as_pandas, fit_columns, is_frame, named_columns, take_rows
 from betanll.model_selection import TrainingData
 from betanll.preprocessing import Standardizer
@@ -59,6 +60,7 @@ def checked_data(
     y: Any,
     sample_weight: Any,
     random: np.random.RandomState,
+    blocks: RowBlocks | None = None,
 ) -> TrainingData:
     """Return the rows that can be used; the estimator notes what they look like."""
     given = _checked_table(estimator, X, reset=True)
@@ -80,6 +82,9 @@ def checked_data(
     estimator.__dict__.pop("target_names_", None)
     if names is not None and y.ndim == 2:
         estimator.target_names_ = names
+    if blocks is not None and len(blocks) != len(y):
+        what = "times" if blocks.is_ordered else "groups"
+        raise ValueError(f"{what} has {len(blocks)} entries for {len(y)} rows")
     estimator._y_is_vector = y.ndim == 1
     if estimator._y_is_vector:
         assert_all_finite(y, input_name="y")
@@ -98,6 +103,7 @@ def checked_data(
         given = take_rows(given, rows)
         targets = targets[rows]
         weights = None if weights is None else weights[rows]
+        blocks = None if blocks is None else blocks[rows]
     if len(targets) < MIN_ROWS:
         raise ValueError(
             f"at least {MIN_ROWS} rows with a target and a positive weight are "
@@ -107,9 +113,14 @@ def checked_data(
     if empty.size:
         raise ValueError(f"target {empty[0]} of y has no values that are used")
     estimator.encoder_, inputs = fit_columns(
-        given, targets, weights, kinds=estimator.columns, random_state=random
+        given,
+        targets,
+        weights,
+        kinds=estimator.columns,
+        blocks=None if blocks is None else blocks.codes,
+        random_state=random,
     )
-    return TrainingData(inputs, targets, weights)
+    return TrainingData(inputs, targets, weights, blocks)
 
 
 def checked_inputs(estimator: Predictions, X: Any) -> npt.NDArray[np.floating]:

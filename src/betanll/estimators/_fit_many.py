@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from betanll.estimators._parameters import n_threads
@@ -11,7 +11,10 @@ from betanll.model_selection import run
 
 
 def fit_many(
-    jobs: Sequence[tuple[HeteroscedasticRegressor, Any, Any]],
+    jobs: Sequence[
+        tuple[HeteroscedasticRegressor, Any, Any]
+        | tuple[HeteroscedasticRegressor, Any, Any, Mapping[str, Any]]
+    ],
     *,
     n_jobs: int | None = None,
     progress: bool = False,
@@ -22,7 +25,8 @@ def fit_many(
 
     Parameters
     ----------
-    jobs : sequence of (estimator, X, y)
+    jobs : sequence of (estimator, X, y) or (estimator, X, y, options)
+        Options are further arguments of ``fit``, such as ``{"groups": labels}``.
     n_jobs : int, optional
         Trainings at a time, by default one for each core.
     progress : bool, default=False
@@ -42,7 +46,10 @@ def fit_many(
     [(100,), (100,)]
     """
     return run(
-        [estimator.fit_steps(X, y) for estimator, X, y in jobs],
+        [
+            estimator.fit_steps(X, y, **(options[0] if options else {}))
+            for estimator, X, y, *options in jobs
+        ],
         n_jobs=n_threads(n_jobs),
         progress=progress,
     )

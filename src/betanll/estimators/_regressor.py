@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from betanll.blocks import row_blocks
 from betanll.columns import Column
 from betanll.estimators._calibration import (
     conformal_scores,
@@ -271,7 +272,15 @@ class HeteroscedasticRegressor(
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        groups: Any = None,
+        times: Any = None,
+    ) -> Self:
         """Train on rows of inputs and targets.
 
         Parameters
@@ -283,6 +292,12 @@ class HeteroscedasticRegressor(
             Targets. In the second form NaN marks a missing entry.
         sample_weight : array of shape (n,), optional
             Non-negative weights of the rows in loss, validation and whitening.
+        groups : array of shape (n,), optional
+            Labels such as patients: validation and calibration keep rows of one label
+            on one side, as for new groups.
+        times : array of shape (n,), optional
+            Times of the rows: each validation part is a span of time. Conformal
+            calibration uses the latest rows.
 
         Returns
         -------
@@ -290,7 +305,7 @@ class HeteroscedasticRegressor(
         """
         warn_of_unusual_beta(candidates(self), stacklevel=2)
         run(
-            [self.fit_steps(X, y, sample_weight)],
+            [self.fit_steps(X, y, sample_weight, groups=groups, times=times)],
             n_jobs=n_threads(self.n_jobs),
             progress=bool(self.verbose),
         )
@@ -313,7 +328,13 @@ class HeteroscedasticRegressor(
         return plan_of(self, n_rows=n_rows, n_inputs=n_inputs)
 
     def fit_steps(
-        self, X: Any, y: Any, sample_weight: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        groups: Any = None,
+        times: Any = None,
     ) -> Generator[list[FitTask], list[FitResult], Self]:
         """Fit as a generator, for :func:`fit_many`, which trains estimators together.
 
@@ -322,27 +343,24 @@ class HeteroscedasticRegressor(
         check_parameters(self)
         model = copy.copy(self)
         random = check_random_state(self.random_state)
-        data = checked_data(model, X, y, sample_weight, random)
+        blocks = row_blocks(groups, times)
+        data = checked_data(model, X, y, sample_weight, random, blocks)
         plan = plan_of(self, n_rows=len(data), n_inputs=data.inputs.shape[1])
         model.target_transform_ = yield from chosen_transforms(self, plan, data)
         plan = planned_with(plan, self, model.target_transform_)
         data = replace(data, targets=to_images(data.targets, model.target_transform_))
-        order = random.permutation(len(data))
-        held_out = data[order[:0]]
+        held_out = data
         if plan.holds_out_rows:
-            n_held_out = max(1, round(self.validation_fraction * len(data)))
-            if len(data) - n_held_out < MIN_ROWS:
-                raise ValueError(
-                    f"calibration needs more rows than n_samples = {len(data)}"
-                )
-            held_out = data[order[:n_held_out]]
-            data = data[order[n_held_out:]]
-            order = random.permutation(len(data))
+            data, held_out = data.parted(self.validation_fraction, random)
+            if len(data) < MIN_ROWS:
+                n = len(data) + len(held_out)
+                raise ValueError(f"calibration needs more rows than n_samples = {n}")
+        order, starts = data.order(random)
         # Drawn last: more members leave the splits and the first one as they are.
         seeds = random.randint(2**31 - 1, size=len(plan.seeds)).tolist()
         plan = replace(plan, seeds=seeds)
         protocol = search_and_refit if plan.refit else crossfit
-        fitted = yield from protocol(plan, data, order)
+        fitted = yield from protocol(plan, data, order, starts)
         model._keep(fitted)
         if plan.calibration == "conformal":
             predictive = model._images(held_out.inputs)

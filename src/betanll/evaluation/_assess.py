@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
 
 from betanll import metrics
+from betanll.blocks import RowBlocks, SplitRows, fit_options
+from betanll.columns import as_pandas, is_frame, take_rows
 from betanll.diagnostics import effective_sample_fraction
-from betanll.distributions import Distribution
+from betanll.distributions import Distribution, concatenate
 from betanll.estimators import (
     HeteroscedasticRegressor,
     fit_many,
@@ -19,9 +21,10 @@ from betanll.estimators import (
 )
 from betanll.evaluation._baselines import constant_baseline, ridge_baseline
 from betanll.evaluation._leaks import revealing_columns
+from betanll.evaluation._transforms import settle_transforms
 from betanll.metrics import Scores
 from betanll.objectives import BetaNLL, GaussianNLL
-from betanll.typing import Array
+from betanll.typing import Array, Rows
 
 MODEL = "this model"
 PLAIN_NLL = "same network, plain NLL"
@@ -63,7 +66,9 @@ class Assessment:
     Attributes
     ----------
     model : HeteroscedasticRegressor
-        Fitted on the training rows alone.
+        Fitted on all rows, or on the training rows of the only split.
+    rows : array of shape (n,)
+        Positions of the held-out rows, one split after the other.
     target : array of shape (n, d)
         Held-out targets, NaN where they are missing.
     predictive : Distribution of shape (n, d)
@@ -73,35 +78,62 @@ class Assessment:
         Scores, target by target: their units differ.
     sample_fractions : dict of str to float
         Share of the training rows that the loss weights effectively leave.
+    n_splits : int
+        How often models were trained and judged.
+    n_rows : int
+        Rows that the model was trained on.
+    is_of_all_rows : bool
+        Whether it was trained on the held-out rows too, after they had judged it.
+    times : array of shape (n,), optional
+        Order in time of the held-out rows, which are later than the training rows.
+    is_grouped : bool
+        Whether held-out rows are of other groups than the training rows.
     """
 
     model: HeteroscedasticRegressor
+    rows: Rows
     target: Array
     predictive: Distribution
     interval: Array
     targets: list[TargetAssessment]
     sample_fractions: dict[str, float]
+    n_splits: int = 1
+    n_rows: int = 0
+    is_of_all_rows: bool = False
+    times: Array | None = None
+    is_grouped: bool = False
 
 
 @quiet_about_missing_cells()
 def assess(
     model: HeteroscedasticRegressor,
-    train: tuple[Any, Array],
-    test: tuple[Any, Array],
+    X: Any,
+    y: Array,
+    splits: Sequence[SplitRows],
     *,
+    blocks: RowBlocks | None = None,
+    all_rows: bool = False,
     feature_names: Sequence[str] | None = None,
     target_names: Sequence[str] | None = None,
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> Assessment:
-    """Fit a model and its baselines on training rows and score them on test rows.
+    """Fit a model and its baselines on training rows and score them on held-out rows.
 
     Parameters
     ----------
     model : HeteroscedasticRegressor
         Is fitted; the twins with other objectives are clones of it.
-    train, test : (X, y) with y of shape (n, d)
-        NaN in `y` marks missing entries. X is an array or a data frame.
+    X : array of shape (n, n_features) or data frame
+    y : array of shape (n, d)
+        NaN marks missing entries.
+    splits : sequence of (training rows, held-out rows)
+        Positions; no row is held out twice.
+    blocks : RowBlocks, optional
+        Rows of one group or time, which validation and calibration keep together.
+    all_rows : bool, default=False
+        Train `model` on all rows in the end. Scores are those of models that had not
+        seen the held-out rows. Always done after several splits.
     feature_names : sequence of str, optional
         Names of the columns of X; by default those of a data frame, or x0, x1, ...
     target_names : sequence of str, optional
@@ -110,57 +142,141 @@ def assess(
         Runs at a time, by default one for each core.
     progress : bool, default=False
         Show a progress bar.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 1))
+    >>> y = X + 0.1 * rng.normal(size=(60, 1))
+    >>> model = HeteroscedasticRegressor(preset="fast", max_updates=200)
+    >>> found = assess(model, X, y, [(range(40), range(40, 60))])
+    >>> list(found.targets[0].scores)
+    ['this model', 'same network, plain NLL', 'ridge, constant spread', 'constant']
     """
-    (X, y), (X_test, y_test) = train, test
+    X = as_pandas(X) if is_frame(X) else X
+    splits = [(np.asarray(train), np.asarray(test)) for train, test in splits]
     names = _names(target_names, y.shape[1], "y")
-    # If the model sets rows aside for calibration so do the twins, but they stay
-    # uncalibrated: conformal scores leave distributions as they are.
-    holds_out_rows = model.plan_for(len(X), X.shape[1]).holds_out_rows
-    calibration = "conformal" if holds_out_rows else model.calibration
-    twins = {
-        name: clone(model).set_params(objective=name, calibration=calibration)
-        for name in ("nll", "mse")
-    }
-    fit_many(
-        [(estimator, X, y) for estimator in (model, *twins.values())],
-        n_jobs=n_jobs,
-        progress=progress,
-    )
-    matrix, matrix_test = (
-        model.encode(part).astype(np.float64, copy=False) for part in (X, X_test)
-    )
-    encoder = model.encoder_
-    if encoder is not None and feature_names is None:
-        features = list(encoder.sources)
+    settle_transforms(model, X, y, splits[0][0], n_jobs=n_jobs)
+    is_final = all_rows or len(splits) > 1
+    families = [_family(model, X, train) for train, _ in splits]
+    jobs: list[Any] = [
+        (estimator, take_rows(X, train), y[train], fit_options(blocks, train))
+        for family, (train, _) in zip(families, splits, strict=True)
+        for estimator in family.values()
+    ]
+    if is_final:
+        everything = np.arange(len(y))
+        jobs.append((model, X, y, fit_options(blocks, everything)))
     else:
-        features = _names(feature_names, matrix.shape[1], "x")
-    predictions = {MODEL: model.predict_dist(X_test)}
-    if not isinstance(model.objective_, GaussianNLL):
-        predictions[PLAIN_NLL] = twins["nll"].predict_dist(X_test)
-    predictions[RIDGE] = ridge_baseline(matrix, y, matrix_test)
-    predictions[CONSTANT] = constant_baseline(y, len(y_test))
-    mse_mean = twins["mse"].predict_dist(X_test).mean
-    intervals = {level: model.predict_interval(X_test, level) for level in LEVELS}
+        jobs[0] = (model, *jobs[0][1:])
+        families[0][MODEL] = model
+    fit_many(jobs, n_jobs=n_jobs, progress=progress)
+    held_out = [
+        _held_out(family, X, y, train, test, feature_names)
+        for family, (train, test) in zip(families, splits, strict=True)
+    ]
+    rows = np.concatenate([test for _, test in splits])
+    target = y[rows]
+    predictions = {
+        name: concatenate([part.predictions[name] for part in held_out])
+        for name in held_out[0].predictions
+    }
+    intervals = {
+        level: np.concatenate([part.intervals[level] for part in held_out])
+        for level in LEVELS
+    }
+    mse_mean = np.concatenate([part.mse_mean for part in held_out])
     targets = []
     for i, name in enumerate(names):
-        revealing = revealing_columns(matrix, y[:, i], matrix_test, y_test[:, i])
+        revealing = [part.revealing[i] for part in held_out]
         targets.append(
             _assess_target(
                 name,
                 {other: predictive[:, i] for other, predictive in predictions.items()},
                 {level: bounds[:, :, i] for level, bounds in intervals.items()},
                 mse_mean[:, i],
-                y_test[:, i],
-                list(dict.fromkeys(features[j] for j in revealing)),
+                target[:, i],
+                [one for one in revealing[0] if all(one in part for part in revealing)],
             )
         )
+    train = splits[0][0]
+    family = families[0]
     return Assessment(
         model=model,
-        target=y_test,
+        rows=rows,
+        target=target,
         predictive=predictions[MODEL],
         interval=intervals[0.9],
         targets=targets,
-        sample_fractions=_sample_fractions(model, twins["nll"], X),
+        sample_fractions=_sample_fractions(
+            family[MODEL], family["nll"], take_rows(X, train)
+        ),
+        n_splits=len(splits),
+        n_rows=len(y) if is_final else len(train),
+        is_of_all_rows=is_final,
+        times=blocks.codes[rows] if blocks is not None and blocks.is_ordered else None,
+        is_grouped=blocks is not None and not blocks.is_ordered,
+    )
+
+
+class _HeldOut(NamedTuple):
+    """What models that were trained on one part of the rows say about another."""
+
+    predictions: dict[str, Distribution]
+    intervals: dict[float, Array]
+    mse_mean: Array
+    revealing: list[list[str]]
+
+
+def _family(
+    model: HeteroscedasticRegressor, X: Any, train: Rows
+) -> dict[str, HeteroscedasticRegressor]:
+    """Return a clone of the model, and its twins with other objectives."""
+    # If the model sets rows aside for calibration so do the twins, but they stay
+    # uncalibrated: conformal scores leave distributions as they are.
+    holds_out_rows = model.plan_for(len(train), X.shape[1]).holds_out_rows
+    calibration = "conformal" if holds_out_rows else model.calibration
+    twins = {
+        name: clone(model).set_params(objective=name, calibration=calibration)
+        for name in ("nll", "mse")
+    }
+    return {MODEL: clone(model), **twins}
+
+
+def _held_out(
+    family: Mapping[str, HeteroscedasticRegressor],
+    X: Any,
+    y: Array,
+    train: Rows,
+    test: Rows,
+    feature_names: Sequence[str] | None,
+) -> _HeldOut:
+    """Predict held-out rows with fitted models and with baselines."""
+    model = family[MODEL]
+    inputs = take_rows(X, test)
+    matrix, matrix_test = (
+        model.encode(part).astype(np.float64, copy=False)
+        for part in (take_rows(X, train), inputs)
+    )
+    encoder = model.encoder_
+    if encoder is not None and feature_names is None:
+        features = list(encoder.sources)
+    else:
+        features = _names(feature_names, matrix.shape[1], "x")
+    predictions = {MODEL: model.predict_dist(inputs)}
+    if not isinstance(model.objective_, GaussianNLL):
+        predictions[PLAIN_NLL] = family["nll"].predict_dist(inputs)
+    predictions[RIDGE] = ridge_baseline(matrix, y[train], matrix_test)
+    predictions[CONSTANT] = constant_baseline(y[train], len(test))
+    revealing = [
+        revealing_columns(matrix, y[train, i], matrix_test, y[test, i])
+        for i in range(y.shape[1])
+    ]
+    return _HeldOut(
+        predictions,
+        {level: model.predict_interval(inputs, level) for level in LEVELS},
+        family["mse"].predict_dist(inputs).mean,
+        [list(dict.fromkeys(features[j] for j in found)) for found in revealing],
     )
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.model_selection import KFold
 
+from betanll.blocks import RowBlocks, fit_options, splits_of
 from betanll.columns import as_pandas, is_frame, take_rows
 from betanll.estimators import (
     HeteroscedasticRegressor,
@@ -97,6 +97,7 @@ def compare(
     y: Array,
     *,
     n_folds: int = 5,
+    blocks: RowBlocks | None = None,
     random_state: int | None = None,
     n_jobs: int | None = None,
     progress: bool = False,
@@ -111,6 +112,9 @@ def compare(
     y : array of shape (n, d)
         NaN marks missing entries.
     n_folds : int, default=5
+    blocks : RowBlocks, optional
+        Rows of one group or time, which no fold divides. Each fold of blocks in time is
+        predicted by models of earlier rows; the earliest rows are not judged.
     random_state : int, optional
         Of the folds.
     n_jobs : int, optional
@@ -119,16 +123,18 @@ def compare(
         Show a progress bar.
     """
     X = as_pandas(X) if is_frame(X) else X
-    folds = list(KFold(n_folds, shuffle=True, random_state=random_state).split(X))
-    jobs = [
-        (clone(model), take_rows(X, train), y[train])
+    folds = splits_of(len(y), blocks, n_folds, random_state)
+    jobs: list[Any] = [
+        (clone(model), take_rows(X, train), y[train], fit_options(blocks, train))
         for model in models.values()
         for train, _ in folds
     ]
     fitted = iter(fit_many(jobs, n_jobs=n_jobs, progress=progress))
     nll, crps, square, coverage = {}, {}, {}, {}
     for name in models:
-        nll[name], crps[name], square[name] = (np.empty(y.shape) for _ in range(3))
+        nll[name], crps[name], square[name] = (
+            np.full(y.shape, np.nan) for _ in range(3)
+        )
         is_inside = np.zeros(y.shape, bool)
         for _, test in folds:
             estimator = next(fitted)
@@ -140,8 +146,9 @@ def compare(
             square[name][test] = (predictive.mean - target) ** 2
             lower, upper = np.moveaxis(estimator.predict_interval(inputs, 0.9), 1, 0)
             is_inside[test] = (lower <= target) & (target <= upper)
-        coverage[name] = is_inside.sum(axis=0) / np.sum(~np.isnan(y), axis=0)
-    constant = np.empty(y.shape)
+        n_judged = np.sum(~np.isnan(nll[name]), axis=0)
+        coverage[name] = is_inside.sum(axis=0) / np.maximum(n_judged, 1)
+    constant = np.full(y.shape, np.nan)
     for train, test in folds:
         constant[test] = constant_baseline(y[train], len(test)).crps(y[test])
     return Comparison(nll, crps, square, coverage, constant)

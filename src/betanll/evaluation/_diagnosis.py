@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from betanll import metrics
+from betanll.blocks import RowBlocks
 from betanll.columns import Column, as_pandas, fit_columns, is_frame
 from betanll.diagnostics import BetaTradeoff, beta_tradeoff
 from betanll.distributions import Distribution
@@ -132,6 +133,7 @@ def diagnose(
     feature_names: Sequence[str] | None = None,
     target_names: Sequence[str] | None = None,
     columns: Mapping[str, str | Column] | None = None,
+    blocks: RowBlocks | None = None,
     random_state: int = 0,
     n_jobs: int | None = None,
     progress: bool = False,
@@ -156,6 +158,8 @@ def diagnose(
         By default the columns of a data frame, else y0, y1, ...
     columns : mapping, optional
         How to read columns of a data frame, as for the estimator.
+    blocks : RowBlocks, optional
+        Rows of one group or time, which stay in one part.
     random_state : int, default=0
         Same number, same diagnosis.
     n_jobs : int, optional
@@ -192,7 +196,11 @@ def diagnose(
     if np.isinf(targets).any():
         raise ValueError("y has infinite entries")
     encoder, matrix = fit_columns(
-        given, targets, kinds=columns, random_state=random_state
+        given,
+        targets,
+        kinds=columns,
+        blocks=None if blocks is None else blocks.codes,
+        random_state=random_state,
     )
     x: Array = matrix.astype(np.float64, copy=False)
     names = _names(x, feature_names, "x")
@@ -208,6 +216,7 @@ def diagnose(
         x,
         targets,
         _settings_of(model, *x.shape),
+        blocks=blocks,
         seed=random_state,
         n_jobs=n_jobs,
         progress=progress,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from betanll.blocks import RowBlocks
 from betanll.distributions import Distribution, Normal
 from betanll.model_selection import TrainingData
 from betanll.networks import MLP
@@ -75,15 +76,13 @@ def run_trial(
     y: Array,
     settings: TrialSettings,
     *,
+    blocks: RowBlocks | None = None,
     seed: int,
     n_jobs: int | None,
     progress: bool,
 ) -> Trial:
     """Train on three fifths of the rows, choose epochs on one, predict the last."""
-    order = np.random.default_rng(seed).permutation(len(x))[:MAX_ROWS]
-    n_test = max(1, round(_TEST_SHARE * len(order)))
-    n_validation = max(1, round(_VALIDATION_SHARE * len(order)))
-    test, validation, train = np.split(order, [n_test, n_test + n_validation])
+    train, validation, test = _parts(len(x), blocks, seed)
     data = TrainingData(x, y)
     inputs = data.input_map(train, n_bins=settings.n_bins)
     targets = data.target_map(train)
@@ -127,6 +126,26 @@ def run_trial(
         fits=fits,
         validation_errors={name: _error(fit) for name, fit in fits.items()},
     )
+
+
+def _parts(n: int, blocks: RowBlocks | None, seed: int) -> tuple[Rows, Rows, Rows]:
+    """Return rows to train, to validate and to test with."""
+    random = np.random.default_rng(seed)
+    if blocks is None:
+        order = random.permutation(n)[:MAX_ROWS]
+        n_test = max(1, round(_TEST_SHARE * len(order)))
+        n_validation = max(1, round(_VALIDATION_SHARE * len(order)))
+        test, validation, train = np.split(order, [n_test, n_test + n_validation])
+        return train, validation, test
+    rest, test = blocks.held_out(_TEST_SHARE, seed)
+    share = _VALIDATION_SHARE / (1 - _TEST_SHARE)
+    train, validation = (rest[part] for part in blocks[rest].held_out(share, seed))
+    limit = MAX_ROWS / n
+    train, validation, test = (
+        part[random.permutation(len(part))[: max(1, int(limit * len(part)))]]
+        for part in (train, validation, test)
+    )
+    return train, validation, test
 
 
 def _error(fit: FitResult) -> float:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from betanll.model_selection._held_out import held_out_residuals, window_start
+from betanll.model_selection._held_out import held_out_residuals
 from betanll.model_selection._plan import (
     FitPlan,
     FittedModel,
@@ -22,6 +22,7 @@ from betanll.model_selection._plan import (
 )
 from betanll.model_selection._rows import TrainingData
 from betanll.model_selection._run import Steps
+from betanll.model_selection._windows import windows
 from betanll.networks import Network
 from betanll.objectives import Objective
 from betanll.training import Data, FitResult, FitTask, Optimizer
@@ -31,24 +32,26 @@ from betanll.typing import Rows
 _MAX_SCOUTS = 5
 
 
-def crossfit(plan: FitPlan, data: TrainingData, order: Rows) -> Steps[FittedModel]:
+def crossfit(
+    plan: FitPlan, data: TrainingData, order: Rows, starts: Rows | None = None
+) -> Steps[FittedModel]:
     """Train the members of an ensemble, each with its own validation rows.
 
-    `order` is a permutation of the rows: validation parts are windows of it. Of several
+    `order` is a permutation of the rows: validation parts are windows of it, which
+    begin and end where blocks of rows do, at `starts` if there are blocks. Of several
     candidates the one with the best mean score of a few members is kept, and the other
     members are trained with it alone.
     """
     n_members, n = len(plan.seeds), len(data)
     n_train = plan.n_train(n)
-    n_validation = n - n_train
+    parts = windows(n_members, n, n - n_train, starts)
     targets = data.target_map()
     inputs = {net: data.input_map(n_bins=bins_of(net)) for net in plan.networks}
     packed = {net: data.pack(inputs[net], targets, order) for net in plan.networks}
     budget = plan.budget(n_train)
 
     def part(net: Network, m: int) -> Data:
-        first = window_start(m, n_members, n, n_validation)
-        return packed[net].with_validation(first, n_validation)
+        return packed[net].with_validation(*parts[m])
 
     def tasks(
         net: Network, objective: Objective, chosen: Optimizer, places: Sequence[int]

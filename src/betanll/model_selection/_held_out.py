@@ -23,13 +23,12 @@ from betanll.model_selection._plan import (
     weighted_mean,
     whitened_moments,
 )
+from betanll.model_selection._windows import Window, are_paired, shared_rows
 from betanll.preprocessing import Matrix
 from betanll.training import Data, FitResult
 
 #: Residuals of more rows would hardly change their scale.
 _MAX_ROWS = 50_000
-#: Fewer rows than these say less than more rows that only one member has not seen.
-_MIN_PAIRED = 50
 #: Lower bound on the squared error of the ensemble relative to one member; smaller
 #: estimates are treated as chance.
 _MIN_SHARE = 0.25
@@ -49,26 +48,6 @@ class _Part(NamedTuple):
     shape: Matrix
 
 
-def window_start(member: int, n_members: int, n: int, n_validation: int) -> int:
-    """Return where the validation window of a member starts.
-
-    Windows are evenly spaced and wrap around, if each then begins before the middle of
-    the one before. With fewer members they begin in the middle, so that two members
-    have not seen the same rows, as long as enough rows can be had in that way.
-    """
-    if n_members * n_validation < 2 * n and _are_paired(n_members, n, n_validation):
-        return member * -(-n_validation // 2)
-    return member * n // n_members
-
-
-def _are_paired(n_members: int, n: int, n_validation: int) -> bool:
-    """Whether an ensemble is judged by rows that two members have not seen."""
-    return (
-        n_members * n_validation >= 2 * n
-        or (n_members - 1) * (n_validation // 2) >= _MIN_PAIRED
-    )
-
-
 def held_out_residuals(
     members: Sequence[FitResult], parts: Sequence[Data]
 ) -> tuple[HeldOutResiduals, Matrix]:
@@ -78,7 +57,7 @@ def held_out_residuals(
     the ensemble would have.
     """
     n_members, places = len(members), range(len(members))
-    if _are_paired(n_members, len(parts[0]), parts[0].n_validation):
+    if are_paired([_window(part) for part in parts], len(parts[0])):
         part = _joined(_pair(m, (m + 1) % n_members, members, parts) for m in places)
         gained = 1 / 2 - 1 / n_members
     else:
@@ -120,8 +99,8 @@ def _pair(
 ) -> _Part:
     """Return what members say of rows that neither of two has seen."""
     part, n = parts[one], len(parts[one])
-    n_later = (parts[two].first - part.first) % n
-    places = part.n_train + np.arange(n_later, part.n_validation)
+    shared = shared_rows(_window(part), _window(parts[two]), n)
+    places = part.n_train + np.array(shared, np.intp)
     places = places[: _MAX_ROWS // len(members)]
     x, y, w = part.samples(places)
     moments = [whitened_moments(member, x) for member in members]
@@ -138,6 +117,10 @@ def _pair(
         guess=(mean - other) ** 2 / 2,
         shape=shape,
     )
+
+
+def _window(part: Data) -> Window:
+    return Window((part.first + part.n_train) % len(part), part.n_validation)
 
 
 def _variance_of_seers(means: Matrix, have_seen: npt.NDArray[np.bool_]) -> Matrix:

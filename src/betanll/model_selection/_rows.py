@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from betanll.blocks import RowBlocks, nearest_cut
 from betanll.preprocessing import (
     InputMap,
     Matrix,
@@ -23,18 +24,43 @@ from betanll.typing import Rows
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Rows as the user gave them; a NaN target is a missing one."""
+    """Rows as the user gave them; a NaN target is a missing one.
+
+    No part of the rows divides one of the `blocks`, if there are any.
+    """
 
     inputs: npt.NDArray[np.floating]
     targets: Matrix
     weights: Matrix | None = None
+    blocks: RowBlocks | None = None
 
     def __len__(self) -> int:
         return len(self.inputs)
 
     def __getitem__(self, rows: Rows) -> TrainingData:
         weights = None if self.weights is None else self.weights[rows]
-        return TrainingData(self.inputs[rows], self.targets[rows], weights)
+        blocks = None if self.blocks is None else self.blocks[rows]
+        return TrainingData(self.inputs[rows], self.targets[rows], weights, blocks)
+
+    def parted(
+        self, fraction: float, random: np.random.RandomState
+    ) -> tuple[TrainingData, TrainingData]:
+        """Return training rows and about so large a share of held-out rows."""
+        n = len(self)
+        n_held_out = max(1, round(fraction * n))
+        order, starts = self.order(random)
+        if starts is None:
+            return self[order[n_held_out:]], self[order[:n_held_out]]
+        cut = nearest_cut(n - n_held_out, starts)
+        held_out = replace(self, blocks=None)[order[cut:]]
+        return self[order[:cut]], held_out
+
+    def order(self, random: np.random.RandomState) -> tuple[Rows, Rows | None]:
+        """Return the rows in the order in which parts are cut off, and where blocks
+        begin in it."""
+        if self.blocks is None:
+            return random.permutation(len(self)), None
+        return self.blocks.order(random)
 
     def input_map(
         self, rows: Rows | None = None, *, n_bins: int = 0

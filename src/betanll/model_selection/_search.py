@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from betanll.blocks import nearest_cut
 from betanll.model_selection._plan import (
     FitPlan,
     FittedModel,
@@ -25,13 +26,14 @@ from betanll.typing import Rows
 
 
 def search_and_refit(
-    plan: FitPlan, data: TrainingData, order: Rows
+    plan: FitPlan, data: TrainingData, order: Rows, starts: Rows | None = None
 ) -> Steps[FittedModel]:
     """Choose among the candidates on validation rows, then refit on all rows.
 
-    `order` is a permutation of the rows: its last part is the validation part.
+    `order` is a permutation of the rows: its last part is the validation part, which
+    begins where a block of rows does, at one of `starts` if there are blocks.
     """
-    n_train = plan.n_train(len(data))
+    n_train = nearest_cut(plan.n_train(len(data)), starts)
     train, validation = order[:n_train], order[n_train:]
     targets = data.target_map(train)
     packed = {

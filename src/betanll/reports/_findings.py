@@ -34,6 +34,8 @@ from betanll.typing import Array
 _COVERAGE_MARGIN = 0.03
 _ERROR_MARGIN = 0.03
 _FEW_ROWS = 50
+#: Held-out rows in each half, and the relative growth of the CRPS, that say something.
+_MIN_HALF, _DRIFT_MARGIN = 10, 0.1
 #: So many columns are named; of more, their number is told.
 _MAX_NAMED = 5
 
@@ -47,6 +49,7 @@ def findings_of(assessment: Assessment) -> list[Finding]:
             text = finding.text if is_one else f"{target.name}: {finding.text}"
             found.append(replace(finding, text=text))
     found.extend(_on_size(assessment))
+    found.extend(_on_rows(assessment))
     return sorted(found, key=lambda f: ("warning", "good", "note").index(f.kind))
 
 
@@ -62,6 +65,8 @@ def _on_target(
     if not isinstance(assessment.predictive, Transformed):
         truth, interval = assessment.target[:, i], assessment.interval[:, :, i]
         yield from on_negative_bounds(truth, interval)
+    if assessment.times is not None:
+        yield from _on_drift(assessment.target[:, i], assessment.times, target)
     yield from _on_the_mean(target, assessment.model.objective_)
     yield from _on_plain_nll(target)
 
@@ -92,6 +97,28 @@ def _on_coverage(target: Array, interval: Array) -> Iterator[Finding]:
             "warning",
             f"{observed}: the intervals are too {fault}. Conformal calibration "
             f"(--calibration conformal) {cure} them.",
+        )
+
+
+def _on_drift(
+    truth: Array, times: Array, target: TargetAssessment
+) -> Iterator[Finding]:
+    """Warn where later rows are predicted worse than earlier ones."""
+    place = np.argsort(np.argsort(times[~np.isnan(truth)], kind="stable"))
+    is_late = 2 * place >= len(place)
+    crps = target.crps[MODEL]
+    early, late = crps[~is_late], crps[is_late]
+    if min(len(early), len(late)) < _MIN_HALF:
+        return
+    gap = np.mean(late) - np.mean(early)
+    error = np.sqrt(np.var(early) / len(early) + np.var(late) / len(late))
+    if gap > max(2 * error, _DRIFT_MARGIN * np.mean(early)):
+        yield Finding(
+            "warning",
+            "Predictions get worse with time: in the later half of the held-out rows "
+            f"the CRPS is {np.mean(late):.4g}, in the earlier half "
+            f"{np.mean(early):.4g}. Expect worse scores for rows that are later still: "
+            "train again often, or predict changes instead of levels.",
         )
 
 
@@ -286,3 +313,18 @@ def _on_size(assessment: Assessment) -> Iterator[Finding]:
             "note",
             f"Only {n} rows were held out, so all these numbers are rough.",
         )
+
+
+def _on_rows(assessment: Assessment) -> Iterator[Finding]:
+    """Say which rows the scores are of, if the model has seen them since."""
+    if not assessment.is_of_all_rows:
+        return
+    n, n_splits = len(assessment.target), assessment.n_splits
+    models = f"{n_splits} models" if n_splits > 1 else "a model"
+    had = "that had not seen them" if n_splits == 1 else "that had not seen their rows"
+    yield Finding(
+        "note",
+        f"Scores and pictures are those of {models} on {n:,} held-out rows {had}. The "
+        f"delivered model was then trained on all {assessment.n_rows:,} rows and "
+        "should be at least as good.",
+    )

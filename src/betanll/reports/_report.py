@@ -175,6 +175,7 @@ def report_of(
     model = assessment.model
     rate = model.best_learning_rate_
     chosen = {
+        **_rows(assessment),
         "objective": model.objective_.name,
         "beta": "none" if model.beta_ is None else f"{model.beta_}",
         "learning rate": "none" if rate is None else f"{rate:g}",
@@ -203,6 +204,21 @@ def report_of(
         command=command,
         introduction=introduction,
     )
+
+
+def _rows(assessment: Assessment) -> dict[str, str]:
+    """Return which rows judged the model, and which trained it."""
+    n, n_splits = len(assessment.target), assessment.n_splits
+    how = "drawn at random"
+    if assessment.times is not None:
+        how = "the latest"
+    elif assessment.is_grouped:
+        how = "whole groups"
+    folds = f" in {n_splits} folds" if n_splits > 1 else ""
+    return {
+        "held-out rows": f"{n:,}{folds}, {how}",
+        "rows the model trained on": f"{assessment.n_rows:,}",
+    }
 
 
 def _network(net: Network) -> dict[str, str]:

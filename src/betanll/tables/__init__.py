@@ -14,13 +14,12 @@ from betanll.columns import TableError
 from betanll.tables._file import TableFile
 from betanll.tables._open import open_table
 from betanll.tables._schema import TableSchema
-from betanll.tables._training import Split, TrainingTable
+from betanll.tables._training import TrainingTable
 
 if TYPE_CHECKING:
     from betanll.tables._model import TableModel
 
 __all__ = [
-    "Split",
     "TableError",
     "TableFile",
     "TableModel",

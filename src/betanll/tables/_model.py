@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from betanll import evaluation
+from betanll.blocks import SplitRows
 from betanll.columns import Column, ColumnSummary, as_pandas
 from betanll.estimators import (
     HeteroscedasticRegressor,
@@ -24,7 +25,7 @@ from betanll.evaluation import Assessment
 from betanll.reports import FitReport, report_of
 from betanll.tables._notebook import notebook_html
 from betanll.tables._schema import TableSchema
-from betanll.tables._training import Split, TrainingTable
+from betanll.tables._training import TrainingTable
 
 _KEY = "table"
 
@@ -85,7 +86,11 @@ class TableModel:
         kinds: Mapping[str, str | Column] | None = None,
         delimiter: str | None = None,
         header: bool | None = None,
-        test_fraction: float = 0.2,
+        time: str | None = None,
+        group: str | None = None,
+        test_fraction: float | None = None,
+        n_folds: int | None = None,
+        all_rows: bool = True,
         random_state: int = 0,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -99,10 +104,13 @@ class TableModel:
             A CSV or Parquet file, or a table of pandas, polars or pyarrow.
         target : str or sequence of str
             Columns to predict.
-        drop, ids, kinds, delimiter, header
+        drop, ids, kinds, delimiter, header, time, group
             As in :meth:`TrainingTable.read`.
-        test_fraction : float, default=0.2
-            Share of the rows that only judge the model.
+        test_fraction, n_folds
+            As in :meth:`TrainingTable.splits`.
+        all_rows : bool, default=True
+            Train the model that is returned on all rows, after models without the
+            held-out rows were judged. Always so with folds.
         random_state : int, default=0
             Seed of the split and of the training.
         n_jobs : int, optional
@@ -120,38 +128,47 @@ class TableModel:
             kinds=kinds,
             delimiter=delimiter,
             header=header,
+            time=time,
+            group=group,
         )
-        model = cls.of_split(
-            table.split(test_fraction, random_state=random_state),
+        return cls.of_table(
+            table,
+            table.splits(test_fraction, n_folds, random_state=random_state),
             HeteroscedasticRegressor(random_state=random_state, **parameters),
+            all_rows=all_rows,
             n_jobs=n_jobs,
             progress=bool(verbose),
         )
-        notes = [*table.notes, *table.column_notes]
-        return replace(model, columns=table.columns, notes=notes)
 
     @classmethod
-    def of_split(
+    def of_table(
         cls,
-        split: Split,
+        table: TrainingTable,
+        splits: Sequence[SplitRows],
         regressor: HeteroscedasticRegressor,
         *,
+        all_rows: bool = True,
         n_jobs: int | None = None,
         progress: bool = False,
     ) -> TableModel:
-        """Fit a regressor on training rows, and judge it on the held-out ones."""
-        schema = split.schema
+        """Judge a regressor on held-out rows, and fit it as :meth:`fit` does."""
+        schema = table.schema
         # Kinds that were found on all rows also hold for the training rows.
         regressor.set_params(columns={c.name: c for c in schema.encoder.columns})
         assessment = evaluation.assess(
             regressor,
-            split.train,
-            split.test,
+            table.inputs,
+            table.targets,
+            splits,
+            blocks=table.blocks,
+            all_rows=all_rows,
             target_names=schema.targets,
             n_jobs=n_jobs,
             progress=progress,
         )
-        return cls.of_regressor(schema, regressor, assessment)
+        model = cls.of_regressor(schema, regressor, assessment)
+        notes = [*table.notes, *table.column_notes]
+        return replace(model, columns=table.columns, notes=notes)
 
     @classmethod
     def of_regressor(
@@ -192,7 +209,6 @@ class TableModel:
             title=title or ", ".join(self.schema.targets),
             configuration={
                 **configuration,
-                "held-out rows": f"{len(self.assessment.target)}",
                 "inputs": ", ".join(self.schema.encoder.encoded_names),
             },
             command=command,

@@ -6,38 +6,36 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from betanll.blocks import RowBlocks, SplitRows, splits_of
 from betanll.columns import (
     Column,
     ColumnSummary,
     TableError,
     as_pandas,
+    groups_of,
     is_frame,
     row_counters,
+    sorting_dates,
     summarise,
+    times_of,
 )
 from betanll.sentences import option
 from betanll.tables._file import INDEX_NAME
 from betanll.tables._open import open_table
 from betanll.tables._schema import TableSchema
-from betanll.typing import Array, Rows
+from betanll.typing import Array
 
 #: What pandas makes of the missing name of an index that was written as a column.
 _INDEX_NAMES = re.compile(rf"Unnamed: \d+(?:_level_\d+)?|{INDEX_NAME.pattern}")
 #: Training, validation and held-out part need so many rows.
 MIN_ROWS = 10
-
-
-class Split(NamedTuple):
-    """Rows to train on and rows held out: input columns and targets."""
-
-    schema: TableSchema
-    train: tuple[pd.DataFrame, Array]
-    test: tuple[pd.DataFrame, Array]
+#: A fifth of fewer rows would say too little: they are judged by cross-validation.
+FEW_ROWS = 250
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +55,9 @@ class TrainingTable:
     columns : list of ColumnSummary
         How each input column was read, and what is odd about it.
     notes : list of str
-        Sentences about rows that are left out.
+        Sentences about rows that are left out, and how the rest should be split.
+    blocks : RowBlocks, optional
+        Rows of one time or group, which no split divides.
 
     Examples
     --------
@@ -73,6 +73,7 @@ class TrainingTable:
     targets: Array
     columns: list[ColumnSummary]
     notes: list[str]
+    blocks: RowBlocks | None = None
 
     @property
     def inputs(self) -> pd.DataFrame:
@@ -90,6 +91,8 @@ class TrainingTable:
         kinds: Mapping[str, str | Column] | None = None,
         delimiter: str | None = None,
         header: bool | None = None,
+        time: str | None = None,
+        group: str | None = None,
     ) -> TrainingTable:
         """Read a table and refuse one that is useless for training.
 
@@ -105,6 +108,11 @@ class TrainingTable:
             How to read some columns, as in :meth:`ColumnEncoder.infer`.
         delimiter, header
             As in :func:`open_table`.
+        time : str, optional
+            Column of dates or numbers; the latest rows are held out.
+        group : str, optional
+            Column of labels such as patients; no group is on both sides of a split.
+            The column is no input: new groups have other labels.
 
         Raises
         ------
@@ -114,6 +122,11 @@ class TrainingTable:
         """
         targets = (target,) if isinstance(target, str) else tuple(target)
         notes: list[str] = []
+        if time is not None and group is not None:
+            raise TableError("rows are split by time or by group: give one of them")
+        if group is not None and group not in (*targets, *drop, *ids):
+            drop = (*drop, group)
+            notes.append(f"column {group!r} is no input: new groups have other labels.")
         nameless: Sequence[str] = ()
         if is_frame(data):
             name, frame = "the table", as_pandas(data)
@@ -143,10 +156,13 @@ class TrainingTable:
             notes.append(f"{_rows(n_without)} without any target left out.")
             frame, y = frame.iloc[has_target], y[has_target]
         _check_targets(name, schema, y)
+        blocks = _blocks(name, frame, time, group, kinds or {})
+        if blocks is None:
+            notes += _on_order(schema, frame)
         n_missing = int(np.isnan(y).sum())
         if n_missing:
             notes.append(f"{n_missing} missing targets do not count in training.")
-        return cls(name, frame, schema, y, columns, notes)
+        return cls(name, frame, schema, y, columns, notes, blocks)
 
     @property
     def column_notes(self) -> list[str]:
@@ -157,26 +173,84 @@ class TrainingTable:
             for note in line.notes
         ]
 
-    def split(self, test_fraction: float = 0.2, *, random_state: int = 0) -> Split:
-        """Hold a random part of the rows out; both parts keep the order of the table.
+    def splits(
+        self,
+        test_fraction: float | None = None,
+        n_folds: int | None = None,
+        *,
+        random_state: int = 0,
+    ) -> Sequence[SplitRows]:
+        """Return training rows and held-out rows, once or for each fold.
 
-        What the model learns of the columns, such as what fills gaps, comes from the
-        training rows; what kind of column each one is, from all rows.
+        Both are positions in ascending order. Held out are the latest rows of a table
+        with times, whole groups, or else rows drawn at random.
+
+        Parameters
+        ----------
+        test_fraction : float, optional
+            Share of the rows in a single held-out part, by default a fifth.
+        n_folds : int, optional
+            Folds of a cross-validation instead. Without both, tables of fewer than 250
+            rows have five folds; those with times have a single held-out part.
+        random_state : int, default=0
+            Draws rows or groups.
         """
-        train, test = split_rows(len(self.frame), test_fraction, random_state)
-        inputs, y = self.inputs, self.targets
-        return Split(
-            self.schema,
-            (inputs.iloc[train], y[train]),
-            (inputs.iloc[test], y[test]),
-        )
+        n = len(self.frame)
+        is_timed = self.blocks is not None and self.blocks.is_ordered
+        if test_fraction is None and n_folds is None and not is_timed and n < FEW_ROWS:
+            n_folds = 5
+        if n_folds is None:
+            share = 0.2 if test_fraction is None else test_fraction
+            if self.blocks is not None:
+                return [self.blocks.held_out(share, random_state)]
+            return [split_rows(n, share, random_state)]
+        if test_fraction is not None:
+            raise ValueError("give test_fraction or n_folds, not both")
+        if not 2 <= n_folds <= n // 2:
+            raise ValueError(
+                f"n_folds must lie between 2 and {n // 2} for {n} rows, got {n_folds}"
+            )
+        return splits_of(n, self.blocks, n_folds, random_state)
 
 
-def split_rows(n: int, test_fraction: float, seed: int) -> tuple[Rows, Rows]:
+def split_rows(n: int, test_fraction: float, seed: int) -> SplitRows:
     """Return positions of training and of held-out rows, both in ascending order."""
     n_test = min(max(2, round(test_fraction * n)), n - MIN_ROWS // 2)
     order = np.random.default_rng(seed).permutation(n)
     return np.sort(order[n_test:]), np.sort(order[:n_test])
+
+
+def _blocks(
+    name: str,
+    frame: pd.DataFrame,
+    time: str | None,
+    group: str | None,
+    kinds: Mapping[str, str | Column],
+) -> RowBlocks | None:
+    """Return the rows that belong together, by the column of times or of groups."""
+    try:
+        if time is not None:
+            times = times_of(frame, time, kinds.get(time))
+            if np.ptp(times) == 0:
+                raise TableError(f"column {time!r} has a single time")
+            return RowBlocks.of_times(times)
+        if group is not None:
+            groups = groups_of(frame, group)
+            if np.ptp(groups) == 0:
+                raise TableError(f"column {group!r} has a single group")
+            return RowBlocks.of_groups(groups)
+    except TableError as error:
+        raise TableError(f"{name}: {error}") from None
+    return None
+
+
+def _on_order(schema: TableSchema, frame: pd.DataFrame) -> list[str]:
+    """Suggest a split by time where dates sort the table."""
+    return [
+        f"rows are sorted by {column!r}: if the model will predict later rows, judge "
+        f"it by {option('--time', column)}."
+        for column in sorting_dates(schema.encoder.columns, frame)[:1]
+    ]
 
 
 def _check_targets(name: str, schema: TableSchema, y: Array) -> None:
