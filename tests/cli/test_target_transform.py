@@ -83,10 +83,10 @@ def test_a_target_below_zero_is_refused(run, data, tmp_path, quick, frame, save)
     assert "takes values above 0 alone" in outcome.err
 
 
-def test_compare_scores_in_the_unit_of_the_target(run, prices, quick):
+def test_compare_scores_in_the_unit_of_the_target(run, prices):
     outcome = run(
         *("compare", prices, "--target", "price", "--drop", "id", "--drop", "y"),
-        *("--log", "--folds", 2, *quick),
+        *("--log", "--folds", 2, *FAST),
     )
     assert outcome.code == 0, outcome
     assert "Note: student-t left out: the exponential of a Student t" in outcome.out

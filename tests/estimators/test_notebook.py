@@ -66,9 +66,8 @@ def test_table_models_show_the_verdict():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"a": rng.normal(size=60)})
     frame["<b>price"] = 3 + frame["a"] + 0.1 * rng.normal(size=60)
-    model = TableModel.fit(
-        frame, "<b>price", preset="paper", max_updates=60, hidden_layer_sizes=4
-    )
+    settings = {"preset": "paper", "max_updates": 60, "hidden_layer_sizes": 4}
+    model = TableModel.fit(frame, "<b>price", test_fraction=0.2, **settings)
     html = model._repr_html_()
     assert "&lt;b&gt;price from 1 column</b>" in html
     assert "Only 12 rows were held out" in html

@@ -25,7 +25,7 @@ def settle_transforms(
     Pilots see training rows alone. That no value is zero or negative is asked of all
     rows: a logarithm has to exist for each part of them.
     """
-    given = model.target_transform
+    given = getattr(model, "target_transform", None)
     entries = list(given) if isinstance(given, list | tuple) else [given] * y.shape[1]
     if not any(isinstance(one, str) and one == "auto" for one in entries):
         return
