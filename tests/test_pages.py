@@ -28,6 +28,7 @@ PLAIN = (
     "docs/how-to/explain.md",
     "docs/how-to/migrate.md",
     "docs/how-to/splits.md",
+    "docs/how-to/targets.md",
 )
 TESTED = (
     "README.md",

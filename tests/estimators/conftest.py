@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from betanll import HeteroscedasticRegressor, objectives
+from betanll.distributions import Identity
 from betanll.estimators import _model_folder
 from betanll.estimators._model_folder import ModelError, read_model, write_model
 from betanll.model_selection import as_numpy
@@ -126,6 +127,8 @@ def untrained():
             model.feature_names_in_ = np.array(feature_names, object)
         model.spread_ = np.ones(n_outputs)
         model.df_ = None
+        model.target_transform_ = (Identity(),) * n_outputs
+        model.held_out_coverage_ = None
         if is_spread:
             model.spread_ = rng.uniform(0.5, 2, n_outputs)
         model.conformal_scores_ = None

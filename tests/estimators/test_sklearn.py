@@ -37,6 +37,7 @@ PARAMETERS = {
     "n_members": "auto",
     "refit": "auto",
     "calibration": "auto",
+    "target_transform": None,
     "columns": None,
     "network": None,
     "optimizer": None,

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from betanll.distributions import Normal
+from betanll.distributions import Log, Normal
 from betanll.evaluation import Assessment, TargetAssessment
 from betanll.evaluation._assess import CONSTANT, MODEL, MSE, RIDGE
 from betanll.metrics import evaluate
@@ -51,6 +51,7 @@ def test_report_says_what_was_trained():
         conformal_scores_=None,
         spread_=np.ones(1),
         df_=None,
+        target_transform_=(Log(),),
         random_state=3,
         history_={},
     )
@@ -70,6 +71,7 @@ def test_report_says_what_was_trained():
         "learning rate": "0.001",
         "hidden layers": "50, 20",
         "ensemble members": "2",
+        "learnt of the target": "log",
         "calibration": "none",
         "random seed": "3",
     }

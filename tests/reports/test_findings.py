@@ -13,6 +13,7 @@ from betanll.metrics import Scores
 from betanll.objectives import MSE as MSEObjective
 from betanll.objectives import BetaNLL, GaussianNLL
 from betanll.reports._findings import findings_of
+from betanll.reports._support import on_negative_bounds
 
 #: A model with which nothing is wrong: RMSE, log-likelihood and CRPS.
 FINE = {
@@ -312,6 +313,27 @@ def test_few_rows():
 def test_warnings_come_first():
     kinds = [f.kind for f in findings_of(assessed(40, 10, ridge=(1.5, -1.5, 0.4)))]
     assert kinds == ["warning", "warning", "good", "note"]
+
+
+@pytest.mark.parametrize(
+    ("target", "low", "share", "option"),
+    [
+        ([1.0, 2.0, 3.0, np.nan], [-1.0, 0.5, 1.0, 1.0], "25 %", "--log"),
+        ([0.0, 2.0, 3.0, 4.0], [-1.0, -0.5, 1.0, 1.0], "50 %", "log1p"),
+        ([1.0, 2.0, 3.0, 4.0], [0.0, 0.5, 1.0, 1.0], None, None),
+        ([-1.0, 2.0, 3.0, 4.0], [-9.0, 0.5, 1.0, 1.0], None, None),
+        # Of two values nothing is known.
+        ([0.0, 0.0, 0.0, 4.0], [-9.0, 0.5, 1.0, 1.0], None, None),
+    ],
+)
+def test_negative_bounds_of_a_positive_target(target, low, share, option):
+    interval = np.column_stack([low, np.full(4, 9.0)])
+    found = list(on_negative_bounds(np.array(target), interval))
+    assert len(found) == (share is not None)
+    for finding in found:
+        assert finding.kind == "note"
+        assert finding.text.startswith(f"{share} of the lower bounds are negative")
+        assert finding.text.endswith(f"{option}.")
 
 
 # Rows that judge the model

@@ -26,6 +26,7 @@ from betanll.cli.output import (
     print_elapsed,
     stars,
 )
+from betanll.cli.target_options import chosen, target_options, without_student_t
 
 _DEFAULT = ("mse", "nll", "beta-nll:0.5", "beta-nll:1", "faithful", "student-t", "crps")
 
@@ -57,6 +58,7 @@ def _contender(text: str) -> str:
     type=click.Path(dir_okay=False, path_type=Path),
     help="CSV file for the table.",
 )
+@target_options("none")
 @preset_option("fast")
 @training_options
 def command(
@@ -71,6 +73,8 @@ def command(
     contenders: tuple[str, ...],
     folds: int,
     out: Path | None,
+    target_transform: list[str],
+    is_log: bool,
     preset: str,
     hidden: tuple[int, ...] | str,
     members: int | str,
@@ -93,6 +97,9 @@ def command(
         if out.suffix != ".csv":
             raise click.UsageError(f"--out must end in .csv, got {out}")
         check_file(out, data)
+    transform = chosen(target_transform, is_log, targets)
+    are_given = contenders != _DEFAULT
+    contenders = tuple(without_student_t(contenders, transform, are_given=are_given))
     table = read_training_table(data, reading, targets, drop, ids, kinds, time, group)
     n_rows, names = len(table.frame), table.schema.targets
     if folds > n_rows // 2:
@@ -110,6 +117,7 @@ def command(
             hidden_layer_sizes=hidden,
             max_updates=max_updates,
             n_members=members,
+            target_transform=transform,
             columns={c.name: c for c in table.schema.encoder.columns},
             random_state=seed,
         )

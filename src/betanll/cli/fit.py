@@ -31,6 +31,7 @@ from betanll.cli.output import (
     print_columns,
     print_elapsed,
 )
+from betanll.cli.target_options import chosen, say_transforms, target_options
 
 if TYPE_CHECKING:
     from betanll.blocks import SplitRows
@@ -86,6 +87,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Rows that train the delivered model, after others have judged it.",
 )
+@target_options("auto")
 @preset_option("default")
 @training_options
 def command(
@@ -104,6 +106,8 @@ def command(
     test_fraction: float | None,
     folds: int | None,
     all_rows: bool,
+    target_transform: list[str],
+    is_log: bool,
     preset: str,
     hidden: tuple[int, ...] | str,
     members: int | str,
@@ -130,6 +134,7 @@ def command(
     if is_beta_given and objective != "beta-nll":
         raise click.UsageError(f"--beta is for --objective beta-nll, not {objective}")
     note_unusual_beta(beta)
+    transform = chosen(target_transform, is_log, targets)
     check_file(out / "report.html")
     model_path = out / MODEL_FOLDER
     is_replaced = check_replaceable(model_path)
@@ -157,6 +162,7 @@ def command(
         max_updates=max_updates,
         n_members=members,
         calibration=None if calibration == "none" else calibration,
+        target_transform=transform,
         random_state=seed,
     )
     model = TableModel.of_table(
@@ -178,6 +184,7 @@ def command(
         with set_aside(path), naming(model_path):
             model.save(model_path)
     assert model.assessment is not None
+    say_transforms(table.schema.targets, regressor.target_transform_, transform)
     print_assessment(model.assessment.targets, report.findings)
     click.echo(f"\nModel:  {model_path}\nReport: {path}")
     if is_replaced:

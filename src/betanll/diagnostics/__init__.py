@@ -5,6 +5,7 @@ The functions are pure; :class:`PitfallMonitor` has state.
 
 from betanll.diagnostics._calibration import calibration_curve, calibration_error, pit
 from betanll.diagnostics._monitor import PitfallMonitor, PitfallWarning
+from betanll.diagnostics._picture import calibration_svg
 from betanll.diagnostics._residuals import (
     LogResidualHistogram,
     log_residual_histogram,
@@ -27,6 +28,7 @@ __all__ = [
     "beta_tradeoff",
     "calibration_curve",
     "calibration_error",
+    "calibration_svg",
     "effective_sample_fraction",
     "effective_sampling_probabilities",
     "log_residual_histogram",

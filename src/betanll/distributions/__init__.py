@@ -1,4 +1,4 @@
-"""Predictive distributions over NumPy arrays: `Normal`, `StudentT`, `Mixture`.
+"""Predictive distributions over NumPy arrays: `Normal`, `StudentT`, `Mixture`, ...
 
 Each holds one univariate distribution per array element. All classes have the same
 members, so that code can use predictions of any class. A custom class needs three
@@ -10,5 +10,19 @@ from betanll.distributions._joined import concatenate
 from betanll.distributions._mixture import Mixture
 from betanll.distributions._normal import Normal
 from betanll.distributions._student_t import StudentT
+from betanll.distributions._transformed import Transformed
+from betanll.distributions.transforms import Identity, Log, Logit, Transform
 
-__all__ = ["Affine", "Distribution", "Mixture", "Normal", "StudentT", "concatenate"]
+__all__ = [
+    "Affine",
+    "Distribution",
+    "Identity",
+    "Log",
+    "Logit",
+    "Mixture",
+    "Normal",
+    "StudentT",
+    "Transform",
+    "Transformed",
+    "concatenate",
+]

@@ -92,18 +92,12 @@ class Distribution(ABC):
     @overridable
     def mean(self) -> Array:
         """Mean of each element; by default an integral over the quantiles."""
-        found = self._moments
-        check_converged(self._name(), "mean", *found.means, found.mean_error)
-        return found.means[1]
+        return self._mean_by_quadrature()
 
     @overridable
     def variance(self) -> Array:
         """Variance of each element; by default an integral over the quantiles."""
-        found = self._moments
-        check_converged(
-            self._name(), "variance", *found.variances, found.variance_error
-        )
-        return found.variances[1]
+        return self._variance_by_quadrature()
 
     @overridable
     def std(self) -> Array:
@@ -294,6 +288,18 @@ class Distribution(ABC):
     def _parts(self) -> list[Part]:
         """Weights and components of a mixture; every other distribution is one part."""
         return [Part(1.0, self)]
+
+    def _mean_by_quadrature(self) -> Array:
+        found = self._moments
+        check_converged(self._name(), "mean", *found.means, found.mean_error)
+        return found.means[1]
+
+    def _variance_by_quadrature(self) -> Array:
+        found = self._moments
+        check_converged(
+            self._name(), "variance", *found.variances, found.variance_error
+        )
+        return found.variances[1]
 
     @cached_property
     def _moments(self) -> Moments:

@@ -46,6 +46,10 @@ def _joined(values: Sequence[Any]) -> Any:
     """Join one field of several distributions."""
     if isinstance(values[0], Distribution):
         return concatenate(values)
+    if isinstance(values[0], tuple):  # transforms
+        if any(value != values[0] for value in values):
+            raise TypeError("distributions of differently transformed values differ")
+        return values[0]
     return np.concatenate(values)
 
 

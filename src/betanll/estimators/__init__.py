@@ -1,6 +1,7 @@
 """The scikit-learn face of the library."""
 
 from betanll.estimators._data import MissingCellsWarning, quiet_about_missing_cells
+from betanll.estimators._decide_transform import decide_transforms
 from betanll.estimators._fit_many import fit_many
 from betanll.estimators._model_folder import (
     MODEL_FOLDER,
@@ -34,6 +35,7 @@ __all__ = [
     "VarianceParts",
     "check_replaceable",
     "checked_targets",
+    "decide_transforms",
     "distribution_of",
     "fit_many",
     "from_state",

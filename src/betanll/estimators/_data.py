@@ -69,6 +69,7 @@ def checked_data(
             f"{type(estimator).__name__} requires y to be passed, but the target y is "
             "None"
         )
+    names = [str(name) for name in as_pandas(y).columns] if is_frame(y) else None
     y = check_array(
         y,
         dtype=np.float64,
@@ -78,6 +79,9 @@ def checked_data(
         estimator=estimator,
     )
     check_consistent_length(given, y)
+    estimator.__dict__.pop("target_names_", None)
+    if names is not None and y.ndim == 2:
+        estimator.target_names_ = names
     if blocks is not None and len(blocks) != len(y):
         what = "times" if blocks.is_ordered else "groups"
         raise ValueError(f"{what} has {len(blocks)} entries for {len(y)} rows")

@@ -11,6 +11,7 @@ import numpy as np
 from betanll import objectives
 from betanll._limits import MAX_LAYERS, MAX_MEMBERS, MAX_UNITS
 from betanll.estimators._presets import AUTO, PRESETS, is_auto
+from betanll.estimators._target_transform import check_target_transform
 from betanll.model_selection import BETAS, LEARNING_RATES
 from betanll.objectives import BetaNLL, Objective
 from betanll.processes import available_cores
@@ -99,6 +100,7 @@ def check_parameters(estimator: HeteroscedasticRegressor) -> None:
     _check_choice("learning_rate", estimator.learning_rate, (AUTO, *SCHEDULES))
     _check_choice("refit", estimator.refit, (AUTO, True, False))
     _check_choice("calibration", estimator.calibration, (AUTO, *CALIBRATIONS))
+    check_target_transform(estimator.target_transform)
     candidates(estimator)
     n_threads(estimator.n_jobs)
 

@@ -7,13 +7,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from betanll import metrics
-from betanll.columns import ColumnEncoder
-from betanll.distributions import Distribution, Mixture
-from betanll.estimators._calibration import conformal_factors, with_spread, with_tails
+from betanll.columns import ColumnEncoder, as_pandas, is_frame
+from betanll.distributions import Distribution, Mixture, Transformed
+from betanll.estimators._calibration import with_spread, with_tails
 from betanll.estimators._data import checked_inputs
+from betanll.estimators._intervals import interval_of, quantiles_of
+from betanll.estimators._target_transform import Transforms, in_units
 from betanll.networks import Network
 from betanll.objectives import Objective
 from betanll.preprocessing import QuantilePositions, Standardizer
@@ -43,12 +46,20 @@ class Predictions:
     spread_: Array
     df_: Array | None
     conformal_scores_: list[Array] | None
+    target_transform_: Transforms
     _y_is_vector: bool
 
     def predict(
-        self, X: Any, return_std: bool = False
-    ) -> npt.NDArray[np.float64] | tuple[Array, Array]:
-        """Return the predicted mean, and the total standard deviation if asked for.
+        self,
+        X: Any,
+        return_std: bool = False,
+        return_interval: float | None = None,
+        return_quantiles: float | Sequence[float] | None = None,
+    ) -> Any:
+        """Return the predicted mean, and what else is asked for.
+
+        Options reach the estimator through a pipeline:
+        ``pipeline.predict(X, return_interval=0.9)``.
 
         Parameters
         ----------
@@ -56,14 +67,71 @@ class Predictions:
         return_std : bool, default=False
             Also return the standard deviation: noise and, for an ensemble, the
             disagreement of its members.
+        return_interval : float in (0, 1), optional
+            Also return the intervals of ``predict_interval`` with this coverage.
+        return_quantiles : float or sequence of L floats in [0, 1], optional
+            Also return the quantiles of ``predict_quantiles`` at these levels.
 
         Returns
         -------
-        array of shape (n,) or (n, n_outputs), or two of them
-            As `y` was in ``fit``.
+        array of shape (n,) or (n, n_outputs), or a tuple
+            The mean, as `y` was in ``fit``; with options, mean, std, interval and
+            quantiles in this order, without those that were not asked for.
+
+        Examples
+        --------
+        >>> from betanll import HeteroscedasticRegressor
+        >>> X = np.linspace(-1, 1, 100)[:, None]
+        >>> model = HeteroscedasticRegressor(preset="fast", max_updates=50)
+        >>> mean, interval = model.fit(X, X[:, 0]).predict(X, return_interval=0.9)
+        >>> mean.shape, interval.shape
+        ((100,), (100, 2))
         """
-        predictive = self.predict_dist(X)
-        return (predictive.mean, predictive.std) if return_std else predictive.mean
+        predictive = self._distribution(self._checked_inputs(X))
+        found = [self._as_fitted(predictive).mean]
+        if return_std:
+            found.append(self._as_fitted(predictive).std)
+        if return_interval is not None:
+            interval = self._interval(predictive, return_interval)
+            found.append(interval[:, :, 0] if self._y_is_vector else interval)
+        if return_quantiles is not None:
+            found.append(self._quantiles(predictive, return_quantiles))
+        return found[0] if len(found) == 1 else tuple(found)
+
+    def predict_frame(self, X: Any, coverage: float = 0.9) -> pd.DataFrame:
+        """Return mean, std, lower and upper bound of each target as a data frame.
+
+        Parameters
+        ----------
+        X : array of shape (n, n_features) or data frame
+        coverage : float in (0, 1), default=0.9
+            Of the bounds, as in ``predict_interval``.
+
+        Returns
+        -------
+        DataFrame of pandas
+            Its index is the index of `X`. Columns are ``mean``, ``std``, ``lower`` and
+            ``upper``. If `y` was a matrix, the name of the target stands before them,
+            as in ``price_mean``: from the data frame in ``fit``, else ``y0``, ``y1``.
+        """
+        predictive = self._distribution(self._checked_inputs(X))
+        interval = self._interval(predictive, coverage)
+        parts = np.stack([predictive.mean, predictive.std, *interval.swapaxes(0, 1)])
+        prefixes = [""]
+        if not self._y_is_vector:
+            names = getattr(self, "target_names_", None)
+            names = (
+                [f"y{i}" for i in range(self.n_outputs_)] if names is None else names
+            )
+            prefixes = [f"{name}_" for name in names]
+        columns = [
+            f"{prefix}{part}"
+            for prefix in prefixes
+            for part in ("mean", "std", "lower", "upper")
+        ]
+        values = parts.transpose(1, 2, 0).reshape(len(predictive), len(columns))
+        index = as_pandas(X).index if is_frame(X) else None
+        return pd.DataFrame(values, columns=columns, index=index)
 
     def predict_dist(self, X: Any) -> Distribution:
         """Return the predictive distribution of each row in the units of the target.
@@ -73,8 +141,7 @@ class Predictions:
         to a Student t, which is for objectives that predict normals, makes it one
         :class:`~betanll.distributions.StudentT` of the same mean.
         """
-        predictive = self._distribution(self._checked_inputs(X))
-        return predictive[:, 0] if self._y_is_vector else predictive
+        return self._as_fitted(self._distribution(self._checked_inputs(X)))
 
     def predict_var(self, X: Any) -> Array:
         """Return the predictive variance, the sum of ``predict_parts``."""
@@ -91,7 +158,9 @@ class Predictions:
         """
         mixture = with_spread(self._whitened(self._checked_inputs(X)), self.spread_)
         mixture = mixture.affine(self.targets_.scale, self.targets_.mean)
-        mixture = mixture[:, 0] if self._y_is_vector else mixture
+        found = in_units(mixture, self.target_transform_)
+        mixture = found.members if isinstance(found, Transformed) else found
+        mixture = self._as_fitted(mixture)
         # The mixture that a single network predicts is all noise.
         if isinstance(mixture, Mixture) and len(self.members_) > 1:
             return VarianceParts(mixture.aleatoric_variance, mixture.epistemic_variance)
@@ -131,20 +200,8 @@ class Predictions:
         -------
         array of shape (n,) or (n, n_outputs), with a last axis L for a sequence
         """
-        check_is_fitted(self)
-        if self.conformal_scores_ is None:
-            return self.predict_dist(X).quantile(alpha)
-        levels = np.asarray(alpha, np.float64)
-        if levels.ndim > 1 or not np.all((levels >= 0) & (levels <= 1)):
-            raise ValueError(f"alpha must hold numbers in [0, 1], got {alpha!r}")
         predictive = self._distribution(self._checked_inputs(X))
-        quantiles = np.empty((*predictive.shape, levels.size))
-        for i, level in enumerate(levels.ravel().tolist()):
-            factors = conformal_factors(self.conformal_scores_, abs(2 * level - 1))
-            half_width = _conformal_half_width(predictive, factors)
-            quantiles[..., i] = predictive.mean + np.sign(level - 0.5) * half_width
-        quantiles = quantiles if levels.ndim else quantiles[..., 0]
-        return quantiles[:, 0] if self._y_is_vector else quantiles
+        return self._quantiles(predictive, alpha)
 
     def sample(
         self,
@@ -200,22 +257,30 @@ class Predictions:
             )
         return target
 
+    def _as_fitted(self, predictive: Distribution) -> Distribution:
+        """Return a distribution of shape (n, n_outputs) as `y` was in ``fit``."""
+        return predictive[:, 0] if self._y_is_vector else predictive
+
     def _interval(self, predictive: Distribution, coverage: float) -> Array:
         """Return the intervals of distributions of shape (n, n_outputs)."""
-        if not 0 < coverage < 1:
-            raise ValueError(f"coverage must lie in (0, 1), got {coverage}")
-        if self.conformal_scores_ is None:
-            return predictive.interval(coverage)
-        half_width = _conformal_half_width(
-            predictive, conformal_factors(self.conformal_scores_, coverage)
-        )
-        bounds = [predictive.mean - half_width, predictive.mean + half_width]
-        return np.stack(bounds, axis=1)
+        return interval_of(predictive, self.conformal_scores_, coverage)
+
+    def _quantiles(
+        self, predictive: Distribution, alpha: float | Sequence[float]
+    ) -> Array:
+        quantiles = quantiles_of(predictive, self.conformal_scores_, alpha)
+        return quantiles[:, 0] if self._y_is_vector else quantiles
 
     def _distribution(
         self, X: npt.NDArray[np.floating], *, in_blocks: bool = False
     ) -> Distribution:
         """Return the predictive distribution, always of shape (n, n_outputs)."""
+        return in_units(self._images(X, in_blocks=in_blocks), self.target_transform_)
+
+    def _images(
+        self, X: npt.NDArray[np.floating], *, in_blocks: bool = False
+    ) -> Distribution:
+        """Return the distribution of transformed targets."""
         whitened = self._whitened(X, in_blocks=in_blocks)
         if self.df_ is None:
             whitened = with_spread(whitened, self.spread_)
@@ -249,8 +314,3 @@ class Predictions:
             for parameters in blocks
         ]
         return components[0] if len(components) == 1 else Mixture(components)
-
-
-def _conformal_half_width(predictive: Distribution, factors: Array) -> Array:
-    # An infinite factor is infinite even where the std underflows to zero.
-    return np.where(np.isinf(factors), np.inf, factors * predictive.std)

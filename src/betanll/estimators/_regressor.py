@@ -23,9 +23,15 @@ from betanll.estimators._calibration import (
     student_t_fit,
 )
 from betanll.estimators._data import MIN_ROWS, checked_data
+from betanll.estimators._notebook import NotebookPicture, held_out_coverage
 from betanll.estimators._parameters import candidates, check_parameters, n_threads
 from betanll.estimators._plan import plan_of
 from betanll.estimators._predictions import Predictions
+from betanll.estimators._target_transform import (
+    chosen_transforms,
+    planned_with,
+    to_images,
+)
 from betanll.model_selection import (
     FitPlan,
     FittedModel,
@@ -34,14 +40,13 @@ from betanll.model_selection import (
     run,
     search_and_refit,
 )
-from betanll.networks import MLP, Network
+from betanll.networks import Network
 from betanll.objectives import Objective, Schedule, warn_of_unusual_beta
-from betanll.preprocessing import QuantilePositions
 from betanll.training import FitResult, FitTask, Optimizer
 
 
 class HeteroscedasticRegressor(
-    Predictions, MultiOutputMixin, RegressorMixin, BaseEstimator
+    Predictions, NotebookPicture, MultiOutputMixin, RegressorMixin, BaseEstimator
 ):
     """Neural network that predicts a mean and a spread for every row.
 
@@ -111,6 +116,14 @@ class HeteroscedasticRegressor(
         densities stay as they are. The first two use the validation parts if there is
         no refit; else, and for the third, a share of the rows as large as
         `validation_fraction` is set aside first.
+    target_transform : None, str, Transform or a list of these, default=None
+        Learn ``"log"``, ``"log1p"`` or ``"logit:0:100"`` of the targets. Predictions
+        are distributions of the targets themselves, in their units, and never leave the
+        values that the transform takes: prices stay positive. ``"auto"`` takes the
+        logarithm of positive, skewed targets if a pilot network predicts better that
+        way; ``preset="paper"`` never does. A list has one entry for each target.
+        ``calibration="auto"`` is then ``"scale"``, as the exponential of a Student t
+        has no mean.
     columns : mapping or None, default=None
         For data frames: how to read some columns, by name: ``"number"``, ``"boolean"``,
         ``"category"``, ``"date"``, ``"date:%d/%m/%Y"`` or ``"ignored"``. The others are
@@ -159,10 +172,15 @@ class HeteroscedasticRegressor(
         Best validation score in whitened units, greater is better: log-likelihood of a
         row, with the tails of a Student t but for ``preset="paper"``, or minus the
         squared error for ``"mse"``.
+    target_transform_ : tuple of Transform
+        What was learnt instead of each target; ``Identity()`` is the target itself.
     spread_ : array, one number for each target
         Factor on the predicted standard deviations, 1 without calibration.
     df_ : array, one number for each target, or None
         Degrees of freedom of the predicted Student t, if calibrated to one.
+    held_out_coverage_ : array of shape (9, n_outputs) or None
+        Share of rows that training has not seen inside 10 %, 20 %, ..., 90 % intervals,
+        for normal predictions without a refit. Notebooks show it as a picture.
 
     See Also
     --------
@@ -225,6 +243,7 @@ class HeteroscedasticRegressor(
         n_members: int | str = "auto",
         refit: bool | str = "auto",
         calibration: str | None = "auto",
+        target_transform: Any = None,
         columns: Mapping[str, str | Column] | None = None,
         network: Callable[[int], Network] | None = None,
         optimizer: Optimizer | None = None,
@@ -248,6 +267,7 @@ class HeteroscedasticRegressor(
         self.n_members = n_members
         self.refit = refit
         self.calibration = calibration
+        self.target_transform = target_transform
         self.columns = columns
         self.network = network
         self.optimizer = optimizer
@@ -329,6 +349,9 @@ class HeteroscedasticRegressor(
         blocks = row_blocks(groups, times)
         data = checked_data(model, X, y, sample_weight, random, blocks)
         plan = plan_of(self, n_rows=len(data), n_inputs=data.inputs.shape[1])
+        model.target_transform_ = yield from chosen_transforms(self, plan, data)
+        plan = planned_with(plan, self, model.target_transform_)
+        data = replace(data, targets=to_images(data.targets, model.target_transform_))
         held_out = data
         if plan.holds_out_rows:
             data, held_out = data.parted(self.validation_fraction, random)
@@ -343,7 +366,7 @@ class HeteroscedasticRegressor(
         fitted = yield from protocol(plan, data, order, starts)
         model._keep(fitted)
         if plan.calibration == "conformal":
-            predictive = model._distribution(held_out.inputs)
+            predictive = model._images(held_out.inputs)
             model.conformal_scores_ = conformal_scores(predictive, held_out.targets)
         elif plan.calibration is not None:
             residuals = fitted.held_out
@@ -356,6 +379,7 @@ class HeteroscedasticRegressor(
                 model.spread_ = spread_factor(residuals)
             else:
                 model.spread_, model.df_ = student_t_fit(residuals)
+        model.held_out_coverage_ = held_out_coverage(model, fitted.held_out)
         self.__dict__ = model.__dict__
         return self
 
@@ -369,9 +393,10 @@ class HeteroscedasticRegressor(
         -------
         self
         """
-        predictive = self._distribution(self._checked_inputs(X_cal))
+        predictive = self._images(self._checked_inputs(X_cal))
         target = self._checked_targets(y_cal, len(predictive))
-        self.conformal_scores_ = conformal_scores(predictive, target)
+        images = to_images(target, self.target_transform_)
+        self.conformal_scores_ = conformal_scores(predictive, images)
         return self
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -398,31 +423,10 @@ class HeteroscedasticRegressor(
 
         Needs PyTorch. Conformal intervals are not part of it.
         """
-        from betanll.torch import RegressorModule
+        from betanll.estimators._export import torch_module
 
         check_is_fitted(self)
-        if not isinstance(self.net_, MLP):
-            raise ValueError(
-                "to_torch exports the default network only, not "
-                f"{type(self.net_).__name__}"
-            )
-        return RegressorModule(
-            members=self.members_,
-            activation=self.net_.activation,
-            objective=self.objective_,
-            target_mean=self.targets_.mean,
-            target_scale=self.targets_.scale,
-            spread=self.spread_,
-            squeeze=self._y_is_vector,
-            **(
-                {"knots": self.inputs_.knots}
-                if isinstance(self.inputs_, QuantilePositions)
-                else {
-                    "input_mean": self.inputs_.mean,
-                    "input_scale": self.inputs_.scale,
-                }
-            ),
-        )
+        return torch_module(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -16,7 +16,10 @@ import numpy.typing as npt
 
 from betanll import networks
 from betanll.columns import ColumnEncoder
+from betanll.distributions import Identity, transforms
 from betanll.estimators._model_folder import ModelError
+from betanll.estimators._notebook import LEVELS
+from betanll.estimators._target_transform import Transforms
 from betanll.estimators.stored import (
     Arrays,
     Check,
@@ -57,6 +60,10 @@ def to_state(
         "y_is_vector": estimator._y_is_vector,
         "n_members": len(estimator.members_),
         "n_outputs": estimator.n_outputs_,
+        "target_transforms": [
+            transforms.to_json(one) for one in estimator.target_transform_
+        ],
+        "target_names": getattr(estimator, "target_names_", None),
         "search_results": {
             key: [plain(value) for value in column]
             for key, column in estimator.search_results_.items()
@@ -77,6 +84,8 @@ def to_state(
         arrays["input_range"] = seen
     if estimator.df_ is not None:
         arrays["df"] = estimator.df_
+    if estimator.held_out_coverage_ is not None:
+        arrays["held_out_coverage"] = estimator.held_out_coverage_
     for i, member in enumerate(estimator.members_):
         arrays |= named_arrays(f"member.{i}", member)
     for name, column in estimator.history_.items():
@@ -126,6 +135,13 @@ def _restore(
     if n_outputs < 1 or (estimator._y_is_vector and n_outputs > 1):
         raise ModelError(f"the model cannot have {n_outputs} targets")
 
+    estimator.target_transform_ = _transforms(configuration, n_outputs)
+    targets = configuration.get("target_names")
+    if targets is not None:
+        estimator.target_names_ = [str(name) for name in targets]
+        if len(targets) != n_outputs:
+            raise ModelError(f"{len(targets)} target names for {n_outputs} targets")
+
     def vector(name: str, n: int, is_valid: Check = np.isfinite) -> Any:
         return stored_array(arrays, name, (n,), np.float64, is_valid)
 
@@ -144,6 +160,15 @@ def _restore(
     if "df" in arrays:
         # Others have no variance.
         estimator.df_ = vector("df", n_outputs, lambda df: np.isfinite(df) & (df > 2))
+    estimator.held_out_coverage_ = None
+    if "held_out_coverage" in arrays:
+        estimator.held_out_coverage_ = stored_array(
+            arrays,
+            "held_out_coverage",
+            (len(LEVELS), n_outputs),
+            np.float64,
+            lambda share: np.isnan(share) | ((share >= 0) & (share <= 1)),
+        )
     head_sizes = estimator.objective_.head_sizes(n_outputs)
     template = jax.eval_shape(
         partial(estimator.net_.init, head_sizes), key=jax.random.key(0)
@@ -195,6 +220,16 @@ def _input_map(arrays: Arrays, net: Network) -> Standardizer | QuantilePositions
     return QuantilePositions(
         stored_array(arrays, "inputs.knots", shape, np.float64, is_increasing)
     )
+
+
+def _transforms(configuration: dict[str, Any], n_outputs: int) -> Transforms:
+    """Return the transforms of the targets; earlier models have none."""
+    given = configuration.get("target_transforms")
+    if given is None:
+        return (Identity(),) * n_outputs
+    if len(given) != n_outputs:
+        raise ModelError(f"{len(given)} target transforms for {n_outputs} targets")
+    return tuple(map(transforms.from_json, given))
 
 
 def _scores(arrays: Arrays, i: int) -> npt.NDArray[Any]:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from betanll import objectives
+from betanll.distributions import Transform, transforms
 from betanll.estimators._model_folder import MissingPluginError, ModelError
 from betanll.networks import UnknownNetworkError
 from betanll.objectives import Objective, UnknownObjectiveError
@@ -103,6 +104,10 @@ def parameters_to_json(parameters: dict[str, Any]) -> dict[str, Any]:
         parameters["objective"] = objectives.to_json(objective)
     if isinstance(parameters["random_state"], np.random.RandomState):
         parameters["random_state"] = None
+    if "target_transform" in parameters:
+        parameters["target_transform"] = _transform_to_json(
+            parameters["target_transform"]
+        )
     # Predictions do without them, and functions cannot be stored.
     parameters |= {
         name: None for name in ("columns", "network", "optimizer") if name in parameters
@@ -115,7 +120,22 @@ def parameters_from_json(parameters: dict[str, Any]) -> dict[str, Any]:
     parameters = dict(parameters)
     if isinstance(parameters["objective"], dict):
         parameters["objective"] = stored_objective(parameters["objective"])
+    if "target_transform" in parameters:
+        given = parameters["target_transform"]
+        parameters["target_transform"] = _transform_from_json(given)
     return {name: unlisted(value) for name, value in parameters.items()}
+
+
+def _transform_to_json(given: Any) -> Any:
+    if isinstance(given, list | tuple):
+        return [_transform_to_json(one) for one in given]
+    return transforms.to_json(given) if isinstance(given, Transform) else given
+
+
+def _transform_from_json(given: Any) -> Any:
+    if isinstance(given, list):
+        return [_transform_from_json(one) for one in given]
+    return transforms.from_json(given) if isinstance(given, dict) else given
 
 
 def stored_objective(description: dict[str, Any]) -> Objective:

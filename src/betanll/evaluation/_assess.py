@@ -22,6 +22,7 @@ from betanll.estimators import (
 from betanll.evaluation._baselines import constant_baseline, ridge_baseline
 from betanll.evaluation._leaks import revealing_columns
 from betanll.evaluation._names import column_names
+from betanll.evaluation._transforms import settle_transforms
 from betanll.metrics import Scores
 from betanll.objectives import BetaNLL, GaussianNLL
 from betanll.typing import Array, Rows
@@ -160,6 +161,7 @@ def assess(
     X = as_pandas(X) if is_frame(X) else X
     splits = [(np.asarray(train), np.asarray(test)) for train, test in splits]
     names = column_names(y, target_names, "y")
+    settle_transforms(model, X, y, splits[0][0], n_jobs=n_jobs)
     is_final = all_rows or len(splits) > 1
     families = [_family(model, X, train) for train, _ in splits]
     jobs: list[Any] = [

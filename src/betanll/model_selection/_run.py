@@ -24,7 +24,12 @@ def run(
 ) -> list[Outcome]:
     """Run several fits; the tasks of each stage form one fleet."""
     fitted: dict[int, Outcome] = {}
-    waiting = {i: next(steps) for i, steps in enumerate(fits)}
+    waiting: dict[int, list[FitTask]] = {}
+    for i, steps in enumerate(fits):
+        try:
+            waiting[i] = next(steps)
+        except StopIteration as stop:  # nothing had to be trained
+            fitted[i] = stop.value
     while waiting:
         tasks = [task for stage in waiting.values() for task in stage]
         results = iter(fit_fleet(tasks, n_jobs=n_jobs, progress=progress))

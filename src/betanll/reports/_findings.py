@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.stats import binomtest
 
+from betanll.distributions import Transformed
 from betanll.evaluation import (
     CONSTANT,
     MAX_ERROR,
@@ -24,6 +25,7 @@ from betanll.evaluation import (
     differs,
 )
 from betanll.objectives import BetaNLL, Objective, start_and_end
+from betanll.reports._support import on_negative_bounds
 from betanll.reports.page import Finding
 from betanll.typing import Array
 
@@ -59,6 +61,9 @@ def _on_target(
     yield from _on_revealing_columns(target)
     yield from _on_baselines(target)
     yield from _on_coverage(assessment.target[:, i], assessment.interval[:, :, i])
+    if not isinstance(assessment.predictive, Transformed):
+        truth, interval = assessment.target[:, i], assessment.interval[:, :, i]
+        yield from on_negative_bounds(truth, interval)
     if assessment.times is not None:
         yield from _on_drift(assessment.target[:, i], assessment.times, target)
     yield from _on_the_mean(target, assessment.model.objective_)

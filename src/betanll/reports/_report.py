@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from betanll import __version__
-from betanll.distributions import Distribution
+from betanll.distributions import Distribution, transforms
 from betanll.estimators import HeteroscedasticRegressor
 from betanll.evaluation import Assessment, Explanation
 from betanll.metrics import Scores
@@ -146,6 +146,9 @@ def report_of(
         "updates": f"{model.n_updates_}",
         **_network(model.net_),
         "ensemble members": f"{len(model.members_)}",
+        "learnt of the target": ", ".join(
+            map(transforms.text, model.target_transform_)
+        ),
         "calibration": _calibration(model),
         "random seed": f"{model.random_state}",
         "betanll": __version__,

@@ -26,6 +26,7 @@ from betanll.estimators import (
 from betanll.evaluation import Assessment, Explanation
 from betanll.reports import FitReport, report_of
 from betanll.sentences import listed, shortened
+from betanll.tables._notebook import notebook_html
 from betanll.tables._open import check_is_path, open_table
 from betanll.tables._options import READING
 from betanll.tables._rows import TableRows, row_names
@@ -324,6 +325,9 @@ class TableModel:
         file = open_table(data, na_values=self.schema.encoder.missing)
         file.check_columns(self.schema.needed)
         return file.read(text=self.schema.text_columns)
+
+    def _repr_html_(self) -> str:
+        return notebook_html(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a model folder, which ``HeteroscedasticRegressor.load`` reads too."""
