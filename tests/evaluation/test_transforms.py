@@ -40,10 +40,16 @@ def test_a_zero_among_the_held_out_rows_leaves_the_target_alone():
 
 
 def test_predictions_of_folds_are_joined():
-    model = HeteroscedasticRegressor(**FAST, target_transform="auto", max_updates=1000)
-    rows = np.arange(200)
-    splits = [(rows[100:], rows[:100]), (rows[:100], rows[100:])]
-    found = assess(model, X, PRICES, splits)
+    # Over orders of magnitude, so that the pilot cannot but take the logarithm.
+    rng = np.random.default_rng(1)
+    inputs = rng.uniform(-1, 1, (1200, 2))
+    wide = np.exp(3 * inputs[:, :1] + 0.8 * rng.normal(size=(1200, 1)))
+    model = HeteroscedasticRegressor(
+        preset="fast", target_transform="auto", max_updates=1000, random_state=0
+    )
+    rows = np.arange(1200)
+    splits = [(rows[600:], rows[:600]), (rows[:600], rows[600:])]
+    found = assess(model, inputs, wide, splits)
     assert model.target_transform_ == (Log(),)
     assert isinstance(found.predictive, Transformed)
     assert found.interval.min() > 0

@@ -246,4 +246,4 @@ def test_experiments_of_other_packages(installed, monkeypatch):
     assert second.startswith(
         "the experiment 'p2' is not a subclass of betanll.sweeps.Experiment: <function"
     )
-    assert third.startswith("the experiment 'p3' cannot be used: Can't instantiate")
+    assert third.startswith("the experiment 'p3' cannot be used: TypeError: ")

@@ -142,8 +142,8 @@ def test_rows_far_off_do_not_decide_a_selection_with_tails():
 
 
 def test_squared_error_selects_by_squared_error():
-    for selection in ("nll", "student-t"):
-        options = {"validation": (X[90:], Y[90:]), "selection": selection}
+    for is_robust in (False, True):
+        options = {"validation": (X[90:], Y[90:]), "robust_selection": is_robust}
         result = fit(NET, MSE(), X[:90], Y[:90], **options, max_epochs=30)
         assert result.best_score == result.history["validation_mse"].min()
         np.testing.assert_array_equal(

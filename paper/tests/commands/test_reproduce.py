@@ -240,7 +240,7 @@ def test_tasks_that_were_given_up_are_told(
     sweep.act = give_up(n_good)
     outcome = run(*YACHT, "--method", "mse", "--out", tmp_path)
     assert outcome.code == code
-    assert f"{2 - n_good} tasks failed three times" in outcome.err
+    assert f"{2 - n_good} tasks were given up after three attempts" in outcome.err
     assert "OSError: no data" in outcome.err
     assert ("no task has a result" in outcome.err) == (code == 2)
     # They stay given up until it is asked otherwise.

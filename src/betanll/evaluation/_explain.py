@@ -91,8 +91,8 @@ def explain(
     >>> x0, x1 = explanation.targets[0].importances
     >>> x0.mean > 5 * abs(x1.mean), x1.spread > 5 * abs(x0.spread)
     (True, True)
-    >>> explanation.targets[0].uncertain[0].cause
-    'noise'
+    >>> [one.column for one in explanation.targets[0].ranked]
+    ['x0', 'x1']
     """
     subject = Subject.of(
         model, X, y, feature_names, target_names, row_names, random_state
