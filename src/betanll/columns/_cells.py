@@ -35,7 +35,7 @@ BOOLEAN_PAIRS = (("false", "true"), ("no", "yes"), ("f", "t"), ("n", "y"))
 BOOLEAN_WORDS = {pair[i]: float(i) for pair in BOOLEAN_PAIRS for i in (0, 1)}
 
 _NUMBER = re.compile(
-    r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|[+-]?inf(?:inity)?",
+    r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:e[+-]?[0-9]+)?|[+-]?inf(?:inity)?",
     re.IGNORECASE,
 )
 _DATES = (datetime.date, np.datetime64)

@@ -28,7 +28,9 @@ _DAYS = (
 _TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
 #: Formats of texts; where days and months cannot be told apart, the first one counts.
 FORMATS = (ISO, *(day + time for time in _TIMES for day in _DAYS))
-#: A date has digits, and marks or months between them.
+#: A date has digits, and marks or months between them. The search takes time that grows
+#: with the square of the length, so that longer texts are decided before it.
+_MAX_LENGTH = 64
 _LIKELY = re.compile(r"(?=.*[0-9]).*[0-9A-Za-z][-/. :,T].*[0-9]")
 _NANOSECONDS = 86_400 * 10**9
 #: Distinct texts that choose the format; the rest only confirm it.
@@ -84,7 +86,7 @@ def find_format(texts: Sequence[str]) -> tuple[str, str | None] | None:
     True
     """
     texts = [text.strip() for text in texts]
-    if not texts or not all(map(_LIKELY.search, texts)):
+    if not texts or not all(map(_is_likely, texts)):
         return None
     step = -(-len(texts) // _MAX_TRIED)
     found = [form for form in FORMATS if _reads_all(texts[::step], form)]
@@ -92,6 +94,10 @@ def find_format(texts: Sequence[str]) -> tuple[str, str | None] | None:
     if not found:
         return None
     return found[0], next(iter(found[1:]), None)
+
+
+def _is_likely(text: str) -> bool:
+    return len(text) <= _MAX_LENGTH and _LIKELY.search(text) is not None
 
 
 def _reads_all(texts: Sequence[str], form: str) -> bool:
