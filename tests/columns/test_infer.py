@@ -138,8 +138,9 @@ def test_texts_among_numbers_count_as_missing(infer, notes):
         "is read as numbers; row 31: 'unknown' and 1 more cells count as missing; "
         "--as a=category reads it as categories"
     )
-    with pytest.raises(TableError, match="column 'a', row 1: 'x' is not a number"):
-        encoder.encode(pd.DataFrame({"a": ["x", "y"]}))
+    # Whatever the other rows of the same call are.
+    assert encoder.encode(pd.DataFrame({"a": ["x", "y"]})).tolist() == [[14.5, 1]] * 2
+    assert encoder.encode(pd.DataFrame({"a": ["x", "3"]})).tolist()[0] == [14.5, 1]
     # Other rows of the table need not have such texts.
     some = ColumnEncoder.infer(frame[:30], {"a": encoder.columns[0]})
     assert some.columns[0].has_text

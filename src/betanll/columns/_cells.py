@@ -210,10 +210,10 @@ def category_text(cell: Any) -> str:
 def numbers(cells: Cells, *, has_text: bool = False) -> NDArray[np.float64]:
     """Return the values of a column of numbers, NaN where missing.
 
-    With `has_text`, other cells count as missing, unless no cell is a number.
+    With `has_text`, other cells count as missing.
     """
     is_other = cells.kinds > NUMBER
-    if has_text and np.any(cells.kinds == NUMBER):
+    if has_text:
         check_finite(cells)
         return np.where(is_other, np.nan, cells.values)
     if np.any(is_other):

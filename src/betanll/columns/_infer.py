@@ -107,7 +107,8 @@ def infer_column(
 
 
 def _number(cells: Cells, _: str | None, *, has_text: bool = False) -> Inferred:
-    values = numbers(cells, has_text=has_text)
+    has_number = bool(np.any(cells.kinds == NUMBER))
+    values = numbers(cells, has_text=has_text and has_number)
     seen = values[~np.isnan(values)]
     column = Column(
         cells.name,
