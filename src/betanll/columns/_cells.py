@@ -18,7 +18,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from betanll.columns._dates import ISO, days_of, parse, series_days
+from betanll.columns._dates import (
+    ISO,
+    days_of,
+    padded,
+    parse,
+    parse_numbers,
+    series_days,
+)
 from betanll.columns._errors import TableError
 from betanll.sentences import option, shown
 
@@ -72,6 +79,10 @@ class Cells:
     def fault(self, is_wrong: NDArray[np.bool_], complaint: str) -> TableError:
         """Return the error that names the first cell of `is_wrong`."""
         return cell_fault(self.series, is_wrong, complaint, self.first_row)
+
+    def place(self, is_wrong: NDArray[np.bool_]) -> str:
+        """Return row and content of the first cell of `is_wrong`."""
+        return cell_place(self.series, is_wrong, self.first_row)
 
     def texts(self) -> tuple[NDArray[np.intp], list[str]]:
         """Return a code for each row, -1 if missing, and the text of each code."""
@@ -222,29 +233,43 @@ def numbers(cells: Cells, *, has_text: bool = False) -> NDArray[np.float64]:
     return cells.values
 
 
-def dates(cells: Cells, form: str | None) -> NDArray[np.float64]:
+def dates(
+    cells: Cells, form: str | None, *, has_text: bool = False
+) -> NDArray[np.float64]:
     """Return the days of a column of dates, NaN where missing.
 
-    `form` is the format of texts, None for cells that are dates already.
+    `form` is the format of texts and numbers, None for cells that are dates already.
+    With `has_text`, cells that are not dates count as missing.
     """
-    if cells.codes is None and not np.any(is_other := cells.kinds == NUMBER):
-        return cells.values
-    if cells.codes is None:
-        raise cells.fault(is_other, "is not a date")
-    days = np.full(len(cells.distinct) + 1, np.nan)
-    judged = [judge(cell)[0] for cell in cells.distinct]
-    texts = [i for i, cell in enumerate(cells.distinct) if isinstance(cell, str)]
-    texts = [i for i in texts if judged[i] != MISSING]
-    if form is not None and texts:
-        days[texts] = parse([cells.distinct[i].strip() for i in texts], form)
-    for i, kind in enumerate(judged):
-        if kind == DATE:
-            days[i] = judge(cells.distinct[i])[1]
-    is_wrong = np.array([kind != MISSING for kind in judged] + [False])
-    is_wrong &= np.isnan(days)
-    if is_wrong.any():
+    days = found_dates(cells, form)
+    is_wrong = np.isnan(days) & (cells.kinds != MISSING)
+    if not has_text and is_wrong.any():
         written = "" if form in (None, ISO) else f" of the format {form}"
-        raise cells.fault(is_wrong[cells.codes], f"is not a date{written}")
+        raise cells.fault(is_wrong, f"is not a date{written}")
+    return days
+
+
+def found_dates(cells: Cells, form: str | None) -> NDArray[np.float64]:
+    """Return the days of a column of dates, NaN where a cell is not a date."""
+    if cells.codes is None:
+        is_number = cells.kinds == NUMBER
+        if not is_number.any():
+            return cells.values
+        values = np.where(is_number, cells.values, np.nan)
+        return np.where(is_number, parse_numbers(values, form), cells.values)
+    days = np.full(len(cells.distinct) + 1, np.nan)
+    texts: dict[int, str] = {}
+    for i, cell in enumerate(cells.distinct):
+        kind, value = judge(cell)
+        if kind == DATE:
+            days[i] = value
+        elif kind == NUMBER and not isinstance(cell, str):
+            days[i] = parse_numbers(np.array([value]), form)[0]
+        elif kind != MISSING and isinstance(cell, str):
+            text = cell.strip()
+            texts[i] = padded(text, form) if form not in (None, ISO) else text
+    if texts:
+        days[list(texts)] = parse(list(texts.values()), form or ISO)
     return days[cells.codes]
 
 
@@ -284,7 +309,15 @@ def check_finite(cells: Cells) -> None:
 def cell_fault(
     series: pd.Series, is_wrong: NDArray[np.bool_], complaint: str, first_row: int
 ) -> TableError:
-    """Return the error about the first wrong cell, with its row counted from one.
+    """Return the error about the first wrong cell."""
+    place = cell_place(series, is_wrong, first_row)
+    return TableError(f"column {series.name!r}, {place} {complaint}")
+
+
+def cell_place(
+    series: pd.Series, is_wrong: NDArray[np.bool_], first_row: int = 0
+) -> str:
+    """Return row and content of the first wrong cell, with its row counted from one.
 
     An index of whole numbers is taken for row numbers, as those of chunks and of
     selected rows are.
@@ -292,5 +325,11 @@ def cell_fault(
     i = int(np.argmax(is_wrong))
     has_rows = pd.api.types.is_integer_dtype(series.index.dtype)
     row = first_row + 1 + (int(series.index[i]) if has_rows else i)
-    cell = shown(series.iloc[i])
-    return TableError(f"column {series.name!r}, row {row}: {cell} {complaint}")
+    return f"row {row}: {shown(series.iloc[i])}"
+
+
+def median(values: NDArray[np.float64]) -> float:
+    middle = (len(values) - 1) // 2, len(values) // 2
+    lower, upper = np.partition(values, middle)[list(middle)].tolist()
+    # Halved before they are added, which cannot overflow.
+    return lower if lower == upper else 0.5 * lower + 0.5 * upper

@@ -43,7 +43,7 @@ class Column:
     has_rare : bool
         Whether training had rows of rare levels, which get a 0/1 column.
     has_text : bool
-        Whether training had texts among the numbers, which count as missing.
+        Whether training had texts among the numbers or dates, which count as missing.
     notation : Notation, optional
         How texts write numbers, such as ``$5,700``.
     date_format : str, optional

@@ -56,7 +56,7 @@ def values_of(column: Column, cells: Cells) -> Array:
         return numbers(cells, has_text=column.has_text)
     if column.kind == "boolean":
         return booleans(cells)
-    return dates(cells, column.date_format)
+    return dates(cells, column.date_format, has_text=column.has_text)
 
 
 def codes_of(column: Column, cells: Cells) -> NDArray[np.intp]:
