@@ -159,6 +159,8 @@ def test_chosen_kinds(infer):
         ({"b": "number"}, "there is no column 'b'"),
         ({"a": "text"}, "column 'a' cannot be read as 'text': choose one of number"),
         ({"a": "number:%d"}, "column 'a' cannot be read as 'number:%d'"),
+        ({"a": "date:%Q%Y"}, "column 'a' cannot be read as 'date:%Q%Y'"),
+        (["a"], "kinds of columns must be a mapping such as {'zip': 'category'}"),
         ({"a": "date:day"}, "column 'a' cannot be read as 'date:day'"),
         ({"a": "date"}, "column 'a', row 1: '1' is not a date"),
         ({"a": "boolean"}, "column 'a', row 2: '2' is neither true nor false"),
@@ -187,7 +189,7 @@ def test_extreme_numbers(infer):
         ([1j, 2j], "column 'a b' holds complex numbers"),
         (["x", [1, 2]], "column 'a b', row 2: [1, 2] is neither a number nor text"),
         ([{"k": 1}, None], "leave the column out with --drop 'a b'"),
-        (pd.interval_range(0, 2), "is neither a number nor text nor a date"),
+        ([object(), 1], "is neither a number nor text nor a date"),
     ],
 )
 def test_faults_of_columns(infer, cells, sentence):

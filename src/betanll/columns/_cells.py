@@ -12,7 +12,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 import numpy as np
 import pandas as pd
@@ -128,8 +130,8 @@ def parse_cells(
             kinds[(kinds == NUMBER) & (values != 0)] = TEXT
         return Cells(series, first_row, kinds, values, notation=notation)
     try:
-        codes, uniques = pd.factorize(series)
-        distinct = tuple(uniques.tolist())
+        codes, uniques = factorized(series)
+        distinct = tuple(map(plain_cell, uniques))
         judged = [judge(cell, notation) for cell in distinct]
     except TypeError:
         raise _nested(series, first_row) from None
@@ -147,7 +149,7 @@ def _nested(series: pd.Series, first_row: int) -> TableError:
 
     def is_nested(cell: Any) -> bool:
         try:
-            return judge(cell) is None
+            return judge(plain_cell(cell)) is None
         except TypeError:
             return not (cell is None or cell is pd.NA or cell is pd.NaT)
 
@@ -157,6 +159,42 @@ def _nested(series: pd.Series, first_row: int) -> TableError:
         f"{option('--drop', str(series.name))}"
     )
     return cell_fault(series, is_wrong, complaint, first_row)
+
+
+def factorized(series: pd.Series) -> tuple[NDArray[np.intp], list[Any]]:
+    """Return a code for each row, -1 if missing, and the cell of each code.
+
+    Raises
+    ------
+    TypeError
+        If cells are no single values.
+    """
+    try:
+        codes, uniques = pd.factorize(series)
+    except NotImplementedError:  # lists and the like of Arrow
+        raise TypeError from None
+    except TypeError:
+        cells = [None if _is_no_decimal(cell) else cell for cell in series]
+        codes, uniques = pd.factorize(pd.Series(cells, dtype=object))
+    return codes, uniques.tolist()
+
+
+def _is_no_decimal(cell: Any) -> bool:
+    # One kind of them has no hash.
+    return isinstance(cell, Decimal) and cell.is_nan()
+
+
+def plain_cell(cell: Any) -> Any:
+    """Return a cell of a rarer type as text, number or date."""
+    if isinstance(cell, bytes):
+        return cell.decode(errors="replace")
+    if isinstance(cell, UUID | pd.Interval):
+        return str(cell)
+    if isinstance(cell, pd.Period):
+        return cell.start_time
+    if isinstance(cell, Fraction):
+        return float(cell)
+    return None if _is_no_decimal(cell) else cell
 
 
 def judge(cell: Any, notation: Notation | None = None) -> tuple[int, float]:
@@ -175,6 +213,8 @@ def judge(cell: Any, notation: Notation | None = None) -> tuple[int, float]:
         return TEXT, math.nan
     if isinstance(cell, bool | np.bool_):
         return BOOLEAN, float(cell)
+    if cell is None:
+        return MISSING, math.nan
     if isinstance(cell, _DATES):
         return DATE, days_of(cell)
     if isinstance(cell, _DURATIONS):

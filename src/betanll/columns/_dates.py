@@ -149,7 +149,13 @@ def _agree(some: Array, others: Array) -> bool:
 
 def is_format(text: str) -> bool:
     """Tell whether a text is a format for dates, such as ``%d/%m/%Y``."""
-    return text == ISO or re.search("%[YyjGs]", text) is not None
+    if text == ISO:
+        return True
+    try:
+        parse(["2011"], text)
+    except (ValueError, re.error):  # an unknown or repeated directive
+        return False
+    return re.search("%[YyjGs]", text) is not None
 
 
 def parts(days: Array, reference: float) -> dict[str, Array]:

@@ -97,7 +97,7 @@ class ColumnEncoder:
         TableError
             With one sentence about all columns that cannot be used.
         """
-        kinds = dict(kinds or {})
+        kinds = {} if kinds is None else kinds
         check_kinds(kinds)
         if unknown := [name for name in kinds if name not in frame.columns]:
             raise TableError(f"there is no column {listed(unknown)}")

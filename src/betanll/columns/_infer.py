@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,7 +33,7 @@ from betanll.columns._infer_dates import (
     find_dates,
 )
 from betanll.columns._notation import Notation, find_notation
-from betanll.sentences import option
+from betanll.sentences import option, shown
 
 #: Attribute of a table with the decimal mark of its file, unless that is a point.
 DECIMAL = "decimal"
@@ -214,7 +214,12 @@ def _is_boolean(cells: Cells) -> bool:
 
 def check_kinds(kinds: Any) -> None:
     """Refuse a choice of kinds that no column can have."""
-    for name, known in dict(kinds).items():
+    if not isinstance(kinds, Mapping):
+        raise TableError(
+            "kinds of columns must be a mapping such as {'zip': 'category'}, got "
+            f"{shown(kinds)}"
+        )
+    for name, known in kinds.items():
         if isinstance(known, Column):
             continue
         kind, _, form = str(known).partition(":")
