@@ -61,7 +61,7 @@ def test_nearly_tables():
     ],
 )
 def test_nested_columns(table):
-    with pytest.raises(TableError, match="column 'a', row 1: .* is neither a number"):
+    with pytest.raises(TableError, match=r"column 'a', row 1: .* is neither a number"):
         ColumnEncoder.infer(as_pandas(table))
 
 

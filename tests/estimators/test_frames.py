@@ -80,7 +80,7 @@ def test_saved_and_loaded(table, model, tmp_path):
 
 def test_columns_that_changed(table, model):
     frame, _ = table
-    with pytest.raises(TableError, match="X lacks the columns 'bill', 'name'$"):
+    with pytest.raises(TableError, match=r"X lacks the columns 'bill', 'name'$"):
         model.predict(frame.drop(columns=["bill", "name"]))
     sentence = "X lacks the column 'bill', and has 'beak', unseen in training"
     with pytest.raises(TableError, match=sentence):
