@@ -104,7 +104,7 @@ def test_columns_in_full(infer):
     ]
     encoded = encoder.encode(frame)
     np.testing.assert_array_equal(encoded, expected)
-    assert encoded.dtype == np.float64
+    assert encoded.dtype == np.float32
     assert encoder.surprise_notes(frame) == []
     assert encoder.encode(frame[:0]).shape == (0, 8)
 
@@ -251,3 +251,24 @@ def test_frames_of_other_libraries(module):
     encoder = ColumnEncoder.infer(expected)
     assert ColumnEncoder.infer(frame) == encoder
     np.testing.assert_array_equal(encoder.encode(frame), encoder.encode(expected))
+
+
+def test_precision(infer):
+    other = ["a", "b", "a"]
+
+    def dtype(cells, **columns):
+        frame, encoder = infer(a=cells, **columns)
+        return encoder.encode(frame).dtype
+
+    assert dtype([1.0, 2.0, 3.0]) == dtype([1.0, None, 3.0]) == np.float64
+    assert dtype([1.0, 2.0, 3.0], b=other) == np.float32
+    # Time stamps in seconds, large ids, and numbers outside of single precision
+    for cells in (
+        [1.6e9 + 0.5, 1.6e9 + 1, 1.6e9 + 2],
+        [2**24 + 1, 1, 2],
+        [1e-35, 1, 2],
+    ):
+        frame, encoder = infer(a=cells, b=other)
+        assert encoder.encode(frame)[:, 0].tolist() == cells
+        # Later rows have the same precision.
+        assert encoder.encode(frame[1:2]).dtype == np.float64

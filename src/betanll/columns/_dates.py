@@ -38,6 +38,7 @@ MIN_SHARE = 0.95
 _MAX_WHOLE = 1e15
 #: Distinct texts that choose the format; the rest only confirm it.
 _MAX_TRIED = 200
+_BLOCK_ROWS = 2**16
 
 #: Numbers of a date by name, in the order in which a network reads them.
 PARTS = (
@@ -187,8 +188,11 @@ def parts(days: Array, reference: float) -> dict[str, Array]:
 def varying_parts(days: Array) -> tuple[str, ...]:
     """Return the parts that tell dates apart: a table of one year needs no year."""
     seen = days[~np.isnan(days)]
-    named = parts(seen, 0.0)
-    varying = {name for name, value in named.items() if np.ptp(value) > 0}
+    bounds: dict[str, list[float]] = {name: [] for name in PARTS}
+    for start in range(0, len(seen), _BLOCK_ROWS):
+        for name, value in parts(seen[start : start + _BLOCK_ROWS], 0.0).items():
+            bounds[name] += [value.min(), value.max()]
+    varying = {name for name, ends in bounds.items() if min(ends) < max(ends)}
     # Sine and cosine say in full days what the number of the day says in steps.
     if not np.any(np.mod(seen, 1)):
         varying -= {"hour", "day sine", "day cosine"}

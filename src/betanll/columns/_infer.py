@@ -20,6 +20,7 @@ from betanll.columns._cells import (
     booleans,
     judge,
     median,
+    needs_double,
     numbers,
     parse_cells,
 )
@@ -58,11 +59,14 @@ class Inferred:
 
 def infer_notation(frame: pd.DataFrame, name: str) -> Notation | None:
     """Return how the numbers of a text column are written, None if it has others."""
-    cells = parse_cells(frame, name)
+    return _notation(frame, parse_cells(frame, name))
+
+
+def _notation(frame: pd.DataFrame, cells: Cells) -> Notation | None:
     if not np.any(cells.kinds == TEXT):
         return None
     decimal = frame.attrs.get(DECIMAL, ".")
-    return find_notation(name, cells.distinct, "," if decimal == "," else ".")
+    return find_notation(cells.name, cells.distinct, "," if decimal == "," else ".")
 
 
 def infer_column(
@@ -87,9 +91,11 @@ def infer_column(
         form = text or None
     if kind == "ignored":
         return Inferred(Column(name, "ignored"))
-    if not isinstance(known, Column):
-        notation = infer_notation(frame, name) if kind in (None, "number") else None
     cells = parse_cells(frame, name, 0, notation)
+    if not isinstance(known, Column) and kind in (None, "number"):
+        notation = _notation(frame, cells)
+        if notation is not None:
+            cells = parse_cells(frame, name, 0, notation)
     counts = np.bincount(cells.kinds, minlength=5)
     n_present = len(cells.kinds) - int(counts[MISSING])
     if n_present == 0:
@@ -124,6 +130,7 @@ def _number(cells: Cells, _: str | None, *, has_text: bool = False) -> Inferred:
         fill=median(seen),
         notation=cells.notation,
         has_text=has_text,
+        is_double=needs_double(seen),
     )
     is_odd = cells.kinds > NUMBER
     n_odd = int(np.sum(is_odd))
