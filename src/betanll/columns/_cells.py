@@ -21,11 +21,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from betanll.columns._dates import (
-    ISO,
     days_of,
-    padded,
-    parse,
-    parse_numbers,
     series_days,
 )
 from betanll.columns._errors import TableError
@@ -47,11 +43,6 @@ _NUMBER = re.compile(
     r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:e[+-]?[0-9]+)?|[+-]?inf(?:inity)?",
     re.IGNORECASE,
 )
-#: Where single precision holds numbers, and whole numbers exactly.
-_SINGLE_RANGE, _SINGLE_WHOLE = (1e-30, 1e30), 2.0**24
-_SINGLE_EPS = float(np.finfo(np.float32).eps)
-#: Largest error relative to the spread of a column.
-_MAX_BLUR = 1e-5
 _DATES = (datetime.date, np.datetime64)
 _DURATIONS = (datetime.time, datetime.timedelta, np.timedelta64)
 
@@ -278,46 +269,6 @@ def numbers(cells: Cells, *, has_text: bool = False) -> NDArray[np.float64]:
     return cells.values
 
 
-def dates(
-    cells: Cells, form: str | None, *, has_text: bool = False
-) -> NDArray[np.float64]:
-    """Return the days of a column of dates, NaN where missing.
-
-    `form` is the format of texts and numbers, None for cells that are dates already.
-    With `has_text`, cells that are not dates count as missing.
-    """
-    days = found_dates(cells, form)
-    is_wrong = np.isnan(days) & (cells.kinds != MISSING)
-    if not has_text and is_wrong.any():
-        written = "" if form in (None, ISO) else f" of the format {form}"
-        raise cells.fault(is_wrong, f"is not a date{written}")
-    return days
-
-
-def found_dates(cells: Cells, form: str | None) -> NDArray[np.float64]:
-    """Return the days of a column of dates, NaN where a cell is not a date."""
-    if cells.codes is None:
-        is_number = cells.kinds == NUMBER
-        if not is_number.any():
-            return cells.values
-        values = np.where(is_number, cells.values, np.nan)
-        return np.where(is_number, parse_numbers(values, form), cells.values)
-    days = np.full(len(cells.distinct) + 1, np.nan)
-    texts: dict[int, str] = {}
-    for i, cell in enumerate(cells.distinct):
-        kind, value = judge(cell)
-        if kind == DATE:
-            days[i] = value
-        elif kind == NUMBER and not isinstance(cell, str):
-            days[i] = parse_numbers(np.array([value]), form)[0]
-        elif kind != MISSING and isinstance(cell, str):
-            text = cell.strip()
-            texts[i] = padded(text, form) if form not in (None, ISO) else text
-    if texts:
-        days[list(texts)] = parse(list(texts.values()), form or ISO)
-    return days[cells.codes]
-
-
 def booleans(cells: Cells) -> NDArray[np.float64]:
     """Return 0 and 1 for a column of truth values, NaN where missing."""
     is_odd = (cells.kinds == NUMBER) & (cells.values != 0) & (cells.values != 1)
@@ -371,30 +322,3 @@ def cell_place(
     has_rows = pd.api.types.is_integer_dtype(series.index.dtype)
     row = first_row + 1 + (int(series.index[i]) if has_rows else i)
     return f"row {row}: {shown(series.iloc[i])}"
-
-
-def median(values: NDArray[np.float64]) -> float:
-    middle = (len(values) - 1) // 2, len(values) // 2
-    lower, upper = np.partition(values, middle)[list(middle)].tolist()
-    # Halved before they are added, which cannot overflow.
-    return lower if lower == upper else 0.5 * lower + 0.5 * upper
-
-
-def needs_double(values: NDArray[np.float64]) -> bool:
-    """Return whether single precision would blur differences between values.
-
-    Examples
-    --------
-    >>> needs_double(np.array([0.1, 5.0, 1e6])), needs_double(1.6e9 + np.arange(9.0))
-    (False, True)
-    """
-    size = np.abs(values)
-    largest = float(size.max(initial=0.0))
-    smallest = float(size.min(initial=1.0, where=size > 0))
-    if not _SINGLE_RANGE[0] < smallest <= largest < _SINGLE_RANGE[1]:
-        return True
-    if largest >= _SINGLE_WHOLE and not np.any(values % 1):
-        return True
-    low, high = np.percentile(values, [25, 75])
-    offset = max(abs(low), abs(high))
-    return bool(offset * _SINGLE_EPS > _MAX_BLUR * (high - low) > 0)

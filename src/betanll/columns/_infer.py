@@ -19,8 +19,6 @@ from betanll.columns._cells import (
     Cells,
     booleans,
     judge,
-    median,
-    needs_double,
     numbers,
     parse_cells,
 )
@@ -34,6 +32,7 @@ from betanll.columns._infer_dates import (
     find_dates,
 )
 from betanll.columns._notation import Notation, find_notation
+from betanll.columns._precision import median, needs_double
 from betanll.sentences import option, shown
 
 #: Attribute of a table with the decimal mark of its file, unless that is a point.

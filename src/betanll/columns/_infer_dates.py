@@ -14,12 +14,10 @@ from betanll.columns._cells import (
     NUMBER,
     TEXT,
     Cells,
-    dates,
-    found_dates,
     judge,
-    median,
 )
 from betanll.columns._column import Column
+from betanll.columns._date_cells import dates, found_dates
 from betanll.columns._dates import (
     MIN_SHARE,
     find_format,
@@ -27,6 +25,7 @@ from betanll.columns._dates import (
     shown_date,
     varying_parts,
 )
+from betanll.columns._precision import median
 from betanll.sentences import option
 from betanll.typing import Array
 

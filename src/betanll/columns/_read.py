@@ -13,10 +13,10 @@ from betanll.columns._cells import (
     booleans,
     category_codes,
     cell_fault,
-    dates,
     numbers,
 )
 from betanll.columns._column import Column
+from betanll.columns._date_cells import dates
 from betanll.columns._dates import parts
 from betanll.typing import Array
 
