@@ -78,7 +78,8 @@ class ColumnEncoder:
         """Find out how the columns of a training table are read.
 
         A column is read as numbers if all its cells are, also in writings such as
-        ``$5,700``, ``12%`` or ``1.200,50 €``; as dates if one format reads all cells;
+        ``$5,700``, ``12%`` or ``1.200,50 €``; as dates if one format reads 95% of the
+        distinct texts;
         as booleans if all are true/false, yes/no, t/f or y/n; else as categories.
 
         Parameters
