@@ -80,12 +80,16 @@ def test_saved_and_loaded(table, model, tmp_path):
 
 def test_columns_that_changed(table, model):
     frame, _ = table
-    with pytest.raises(ValueError, match=r"(?s)feature names.*bill"):
-        model.predict(frame.drop(columns="bill"))
-    with pytest.raises(ValueError, match="feature names"):
+    with pytest.raises(TableError, match=r"X lacks the columns 'bill', 'name'$"):
+        model.predict(frame.drop(columns=["bill", "name"]))
+    sentence = "X lacks the column 'bill', and has 'beak', unseen in training"
+    with pytest.raises(TableError, match=sentence):
         model.predict(frame.rename(columns={"bill": "beak"}))
-    with pytest.raises(ValueError, match="must be in the same order"):
-        model.predict(frame[frame.columns[::-1]])
+    with pytest.raises(ValueError, match=r"(?s)names unseen at fit time.*beak"):
+        model.predict(frame.assign(beak=1.0))
+    # Columns match by name.
+    other = model.predict(frame[frame.columns[::-1]])
+    np.testing.assert_array_equal(other, model.predict(frame))
     with pytest.raises(TableError, match="column 'bill', row 1: 'long' is not a numb"):
         model.predict(frame.assign(bill="long"))
     with pytest.raises(TableError, match="column 'day', row 1: 'soon' is not a date"):
@@ -151,3 +155,31 @@ def test_a_torch_module_takes_encoded_inputs(table, model):
     with torch.no_grad():
         mean, _ = model.to_torch()(torch.tensor(model.encode(frame)).float())
     np.testing.assert_allclose(mean.numpy(), model.predict(frame), rtol=1e-3, atol=1)
+
+
+def test_columns_whose_names_are_numbers():
+    X = pd.DataFrame(RNG.normal(size=(60, 2)))
+    y = X[0].to_numpy()
+    model = HeteroscedasticRegressor(random_state=0, **QUICK).fit(X, y)
+    expected = model.predict(X)
+    np.testing.assert_array_equal(model.predict(X.to_numpy()), expected)
+    with pytest.raises(TableError, match="X lacks the columns '0', '1', and has '5'"):
+        model.predict(X.set_axis([5, 6], axis=1))
+    with pytest.raises(TableError, match="the name '0' is shared by several columns"):
+        model.predict(X.set_axis([0, 0], axis=1))
+    # Columns of a model of an array with missing cells match by place.
+    gaps = X.to_numpy().copy()
+    gaps[::7, 1] = np.nan
+    model.fit(gaps, y)
+    named = pd.DataFrame(gaps, columns=["a", "b"])
+    np.testing.assert_array_equal(model.predict(named), model.predict(gaps))
+
+
+def test_tables_that_are_refused():
+    y = np.arange(20.0)
+    X = pd.DataFrame({"a": y})
+    model = HeteroscedasticRegressor(**QUICK)
+    with pytest.raises(TableError, match="got a Series, a single column: make it a"):
+        model.fit(X["a"], y)
+    with pytest.raises(TableError, match="kinds of columns must be a mapping"):
+        model.set_params(columns=["a"]).fit(X, y)

@@ -390,3 +390,17 @@ def test_text_columns_keep_cells_that_look_missing(tmp_path):
     frame = open_table(path).read(text=["id"])
     assert frame["id"].tolist() == ["NA", "-", "007"]
     assert frame["a"].isna().tolist() == [False, True, False]
+
+
+def test_row_names_of_r(tmp_path):
+    path = tmp_path / "cars.csv"
+    path.write_text('"mpg","cyl"\n"Mazda RX4",21,6\n"Datsun",22.8,4\n"Valiant",18,6\n')
+    table = open_table(path)
+    assert table.columns == ("column_1", "mpg", "cyl")
+    assert table.nameless == ("column_1",)
+    assert "as R writes row names" in table.notes[0]
+    expected = {"column_1": ["Mazda RX4", "Datsun", "Valiant"]}
+    expected |= {"mpg": [21, 22.8, 18], "cyl": [6, 4, 6]}
+    assert table.read().to_dict("list") == expected
+    (chunk,) = table.chunks()
+    assert chunk.to_dict("list") == expected

@@ -82,7 +82,7 @@ def test_times(write, cells, kind):
     assert len(np.unique(schema.encoder.encode(read)[:2, 0])) == 2
 
 
-@pytest.mark.parametrize("cells", [[[1], [2], [3]], [b"a", b"b", b"c"]])
+@pytest.mark.parametrize("cells", [[[1], [2], [3]], [{"k": 1}, {"k": 2}, {"k": 3}]])
 def test_columns_that_cannot_be_used(write, cells):
     frame = pd.DataFrame({"when": cells, "x": [1, 2, 3], "y": [1, 2, 3]})
     read = open_table(write(frame)).read()

@@ -12,13 +12,18 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from betanll.columns._dates import ISO, days_of, parse, series_days
+from betanll.columns._dates import (
+    days_of,
+    series_days,
+)
 from betanll.columns._errors import TableError
 from betanll.sentences import option, shown
 
@@ -35,7 +40,7 @@ BOOLEAN_PAIRS = (("false", "true"), ("no", "yes"), ("f", "t"), ("n", "y"))
 BOOLEAN_WORDS = {pair[i]: float(i) for pair in BOOLEAN_PAIRS for i in (0, 1)}
 
 _NUMBER = re.compile(
-    r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|[+-]?inf(?:inity)?",
+    r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:e[+-]?[0-9]+)?|[+-]?inf(?:inity)?",
     re.IGNORECASE,
 )
 _DATES = (datetime.date, np.datetime64)
@@ -72,6 +77,10 @@ class Cells:
     def fault(self, is_wrong: NDArray[np.bool_], complaint: str) -> TableError:
         """Return the error that names the first cell of `is_wrong`."""
         return cell_fault(self.series, is_wrong, complaint, self.first_row)
+
+    def place(self, is_wrong: NDArray[np.bool_]) -> str:
+        """Return row and content of the first cell of `is_wrong`."""
+        return cell_place(self.series, is_wrong, self.first_row)
 
     def texts(self) -> tuple[NDArray[np.intp], list[str]]:
         """Return a code for each row, -1 if missing, and the text of each code."""
@@ -117,8 +126,8 @@ def parse_cells(
             kinds[(kinds == NUMBER) & (values != 0)] = TEXT
         return Cells(series, first_row, kinds, values, notation=notation)
     try:
-        codes, uniques = pd.factorize(series)
-        distinct = tuple(uniques.tolist())
+        codes, uniques = factorized(series)
+        distinct = tuple(map(plain_cell, uniques))
         judged = [judge(cell, notation) for cell in distinct]
     except TypeError:
         raise _nested(series, first_row) from None
@@ -136,7 +145,7 @@ def _nested(series: pd.Series, first_row: int) -> TableError:
 
     def is_nested(cell: Any) -> bool:
         try:
-            return judge(cell) is None
+            return judge(plain_cell(cell)) is None
         except TypeError:
             return not (cell is None or cell is pd.NA or cell is pd.NaT)
 
@@ -146,6 +155,42 @@ def _nested(series: pd.Series, first_row: int) -> TableError:
         f"{option('--drop', str(series.name))}"
     )
     return cell_fault(series, is_wrong, complaint, first_row)
+
+
+def factorized(series: pd.Series) -> tuple[NDArray[np.intp], list[Any]]:
+    """Return a code for each row, -1 if missing, and the cell of each code.
+
+    Raises
+    ------
+    TypeError
+        If cells are no single values.
+    """
+    try:
+        codes, uniques = pd.factorize(series)
+    except NotImplementedError:  # lists and the like of Arrow
+        raise TypeError from None
+    except TypeError:
+        cells = [None if _is_no_decimal(cell) else cell for cell in series]
+        codes, uniques = pd.factorize(pd.Series(cells, dtype=object))
+    return codes, uniques.tolist()
+
+
+def _is_no_decimal(cell: Any) -> bool:
+    # One kind of them has no hash.
+    return isinstance(cell, Decimal) and cell.is_nan()
+
+
+def plain_cell(cell: Any) -> Any:
+    """Return a cell of a rarer type as text, number or date."""
+    if isinstance(cell, bytes):
+        return cell.decode(errors="replace")
+    if isinstance(cell, UUID | pd.Interval):
+        return str(cell)
+    if isinstance(cell, pd.Period):
+        return cell.start_time
+    if isinstance(cell, Fraction):
+        return float(cell)
+    return None if _is_no_decimal(cell) else cell
 
 
 def judge(cell: Any, notation: Notation | None = None) -> tuple[int, float]:
@@ -164,6 +209,8 @@ def judge(cell: Any, notation: Notation | None = None) -> tuple[int, float]:
         return TEXT, math.nan
     if isinstance(cell, bool | np.bool_):
         return BOOLEAN, float(cell)
+    if cell is None:
+        return MISSING, math.nan
     if isinstance(cell, _DATES):
         return DATE, days_of(cell)
     if isinstance(cell, _DURATIONS):
@@ -210,42 +257,16 @@ def category_text(cell: Any) -> str:
 def numbers(cells: Cells, *, has_text: bool = False) -> NDArray[np.float64]:
     """Return the values of a column of numbers, NaN where missing.
 
-    With `has_text`, other cells count as missing, unless no cell is a number.
+    With `has_text`, other cells count as missing.
     """
     is_other = cells.kinds > NUMBER
-    if has_text and np.any(cells.kinds == NUMBER):
+    if has_text:
         check_finite(cells)
         return np.where(is_other, np.nan, cells.values)
     if np.any(is_other):
         raise cells.fault(is_other, f"is not {cells.wanted}")
     check_finite(cells)
     return cells.values
-
-
-def dates(cells: Cells, form: str | None) -> NDArray[np.float64]:
-    """Return the days of a column of dates, NaN where missing.
-
-    `form` is the format of texts, None for cells that are dates already.
-    """
-    if cells.codes is None and not np.any(is_other := cells.kinds == NUMBER):
-        return cells.values
-    if cells.codes is None:
-        raise cells.fault(is_other, "is not a date")
-    days = np.full(len(cells.distinct) + 1, np.nan)
-    judged = [judge(cell)[0] for cell in cells.distinct]
-    texts = [i for i, cell in enumerate(cells.distinct) if isinstance(cell, str)]
-    texts = [i for i in texts if judged[i] != MISSING]
-    if form is not None and texts:
-        days[texts] = parse([cells.distinct[i].strip() for i in texts], form)
-    for i, kind in enumerate(judged):
-        if kind == DATE:
-            days[i] = judge(cells.distinct[i])[1]
-    is_wrong = np.array([kind != MISSING for kind in judged] + [False])
-    is_wrong &= np.isnan(days)
-    if is_wrong.any():
-        written = "" if form in (None, ISO) else f" of the format {form}"
-        raise cells.fault(is_wrong[cells.codes], f"is not a date{written}")
-    return days[cells.codes]
 
 
 def booleans(cells: Cells) -> NDArray[np.float64]:
@@ -284,7 +305,15 @@ def check_finite(cells: Cells) -> None:
 def cell_fault(
     series: pd.Series, is_wrong: NDArray[np.bool_], complaint: str, first_row: int
 ) -> TableError:
-    """Return the error about the first wrong cell, with its row counted from one.
+    """Return the error about the first wrong cell."""
+    place = cell_place(series, is_wrong, first_row)
+    return TableError(f"column {series.name!r}, {place} {complaint}")
+
+
+def cell_place(
+    series: pd.Series, is_wrong: NDArray[np.bool_], first_row: int = 0
+) -> str:
+    """Return row and content of the first wrong cell, with its row counted from one.
 
     An index of whole numbers is taken for row numbers, as those of chunks and of
     selected rows are.
@@ -292,5 +321,4 @@ def cell_fault(
     i = int(np.argmax(is_wrong))
     has_rows = pd.api.types.is_integer_dtype(series.index.dtype)
     row = first_row + 1 + (int(series.index[i]) if has_rows else i)
-    cell = shown(series.iloc[i])
-    return TableError(f"column {series.name!r}, row {row}: {cell} {complaint}")
+    return f"row {row}: {shown(series.iloc[i])}"

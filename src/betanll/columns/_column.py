@@ -43,7 +43,9 @@ class Column:
     has_rare : bool
         Whether training had rows of rare levels, which get a 0/1 column.
     has_text : bool
-        Whether training had texts among the numbers, which count as missing.
+        Whether training had texts among the numbers or dates, which count as missing.
+    is_double : bool
+        Whether single precision would blur the differences between its numbers.
     notation : Notation, optional
         How texts write numbers, such as ``$5,700``.
     date_format : str, optional
@@ -69,6 +71,7 @@ class Column:
     statistics: tuple[tuple[float, ...], ...] = ()
     has_rare: bool = False
     has_text: bool = False
+    is_double: bool = False
     notation: Notation | None = None
     date_format: str | None = None
     parts: tuple[str, ...] = ()
@@ -81,7 +84,7 @@ class Column:
             raise TableError(f"{what} has the unknown kind {shown(self.kind)}")
         check_texts(self.levels, f"levels of {what}")
         check_texts(self.missing, f"missing cells of {what}")
-        for name in ("has_missing", "has_rare", "has_text"):
+        for name in ("has_missing", "has_rare", "has_text", "is_double"):
             if not isinstance(getattr(self, name), bool):
                 raise TableError(f"{name} of {what} must be true or false")
         has_fill = self.kind in ("number", "boolean", "date")

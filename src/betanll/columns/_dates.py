@@ -1,7 +1,7 @@
 """Dates and times: how texts spell them, and the numbers that a network reads.
 
 A date is the number of days since 1970, in UTC. Texts are dates if one format reads
-all of them; the schema keeps that format for later tables.
+nearly all of them; the schema keeps that format for later tables.
 """
 
 from __future__ import annotations
@@ -28,11 +28,17 @@ _DAYS = (
 _TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
 #: Formats of texts; where days and months cannot be told apart, the first one counts.
 FORMATS = (ISO, *(day + time for time in _TIMES for day in _DAYS))
-#: A date has digits, and marks or months between them.
+#: A date has digits, and marks or months between them. The search takes time that grows
+#: with the square of the length, so that longer texts are decided before it.
+_MAX_LENGTH = 64
 _LIKELY = re.compile(r"(?=.*[0-9]).*[0-9A-Za-z][-/. :,T].*[0-9]")
-_NANOSECONDS = 86_400 * 10**9
+#: Share of the distinct texts of a column of dates that the format reads.
+MIN_SHARE = 0.95
+#: Larger whole numbers are not dates.
+_MAX_WHOLE = 1e15
 #: Distinct texts that choose the format; the rest only confirm it.
 _MAX_TRIED = 200
+_BLOCK_ROWS = 2**16
 
 #: Numbers of a date by name, in the order in which a network reads them.
 PARTS = (
@@ -71,8 +77,36 @@ def parse(texts: Sequence[str], form: str) -> Array:
     return series_days(read)
 
 
+def parse_numbers(numbers: Array, form: str | None) -> Array:
+    """Return the days of dates that are written as numbers, NaN for other numbers.
+
+    Examples
+    --------
+    >>> parse_numbers(np.array([19700102, 19701332]), "%Y%m%d")
+    array([ 1., nan])
+    >>> parse_numbers(np.array([10270.0]), "%m%d%y")
+    array([1.])
+    """
+    days = np.full(len(numbers), np.nan)
+    if form is None or form == ISO:
+        return days
+    is_whole = (np.abs(numbers) < _MAX_WHOLE) & (numbers >= 0) & (numbers % 1 == 0)
+    distinct, places = np.unique(numbers[is_whole], return_inverse=True)
+    texts = [padded(str(int(number)), form) for number in distinct]
+    days[is_whole] = parse(texts, form)[places]
+    return days
+
+
+def padded(text: str, form: str) -> str:
+    """Return digits with the zeros in front that the format has and numbers lose."""
+    width = len(datetime.date(2011, 11, 11).strftime(form))
+    return text.zfill(width) if text.isdigit() else text
+
+
 def find_format(texts: Sequence[str]) -> tuple[str, str | None] | None:
-    """Return the format that reads all texts, and another one that does, if any.
+    """Return the format that reads all texts, else the one that reads 95% of them.
+
+    Beside it, another format that reads as many, but as other dates, if any.
 
     Examples
     --------
@@ -80,27 +114,49 @@ def find_format(texts: Sequence[str]) -> tuple[str, str | None] | None:
     ('ISO8601', None)
     >>> find_format(["01/02/2020", "03/04/2020"])
     ('%m/%d/%Y', '%d/%m/%Y')
+    >>> find_format([f"{day}.1.2020" for day in range(1, 32)] + ["31.2.2020"])
+    ('%d.%m.%Y', None)
     >>> find_format(["red", "blue"]) is None
     True
     """
     texts = [text.strip() for text in texts]
-    if not texts or not all(map(_LIKELY.search, texts)):
-        return None
     step = -(-len(texts) // _MAX_TRIED)
-    found = [form for form in FORMATS if _reads_all(texts[::step], form)]
-    found = [form for form in found if _reads_all(texts, form)]
-    if not found:
+    for some in (texts[::step], texts) if texts else ([],):
+        likely = [text for text in some if _is_likely(text)]
+        if not likely or len(likely) < MIN_SHARE * len(some):
+            return None
+    tried = likely[:: -(-len(likely) // _MAX_TRIED)]
+    found: dict[str, Array] = {}
+    for form in FORMATS:
+        if np.mean(~np.isnan(parse(tried, form))) >= MIN_SHARE:
+            found[form] = parse(likely, form)
+    fits = {form: int(np.sum(~np.isnan(days))) for form, days in found.items()}
+    best = max(fits, key=lambda form: fits[form], default=None)
+    if best is None or fits[best] < MIN_SHARE * len(texts):
         return None
-    return found[0], next(iter(found[1:]), None)
+    for form, days in found.items():
+        if fits[form] == fits[best] and not _agree(days, found[best]):
+            return best, form
+    return best, None
 
 
-def _reads_all(texts: Sequence[str], form: str) -> bool:
-    return not np.isnan(parse(texts, form)).any()
+def _is_likely(text: str) -> bool:
+    return len(text) <= _MAX_LENGTH and _LIKELY.search(text) is not None
+
+
+def _agree(some: Array, others: Array) -> bool:
+    return np.array_equal(some, others, equal_nan=True)
 
 
 def is_format(text: str) -> bool:
     """Tell whether a text is a format for dates, such as ``%d/%m/%Y``."""
-    return text == ISO or re.search("%[YyjGs]", text) is not None
+    if text == ISO:
+        return True
+    try:
+        parse(["2011"], text)
+    except (ValueError, re.error):  # an unknown or repeated directive
+        return False
+    return re.search("%[YyjGs]", text) is not None
 
 
 def parts(days: Array, reference: float) -> dict[str, Array]:
@@ -132,8 +188,11 @@ def parts(days: Array, reference: float) -> dict[str, Array]:
 def varying_parts(days: Array) -> tuple[str, ...]:
     """Return the parts that tell dates apart: a table of one year needs no year."""
     seen = days[~np.isnan(days)]
-    named = parts(seen, 0.0)
-    varying = {name for name, value in named.items() if np.ptp(value) > 0}
+    bounds: dict[str, list[float]] = {name: [] for name in PARTS}
+    for start in range(0, len(seen), _BLOCK_ROWS):
+        for name, value in parts(seen[start : start + _BLOCK_ROWS], 0.0).items():
+            bounds[name] += [value.min(), value.max()]
+    varying = {name for name, ends in bounds.items() if min(ends) < max(ends)}
     # Sine and cosine say in full days what the number of the day says in steps.
     if not np.any(np.mod(seen, 1)):
         varying -= {"hour", "day sine", "day cosine"}

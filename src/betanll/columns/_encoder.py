@@ -22,7 +22,7 @@ from betanll.columns._read import (
     MISSING_LEVEL,
     UNKNOWN,
     codes_of,
-    encoded,
+    encode_column,
     is_numpy_number,
     plain_matrix,
     values_of,
@@ -54,7 +54,7 @@ class ColumnEncoder:
     ('age', 'age is missing', 'eyes=blue', 'eyes=red')
     >>> encoder.encode(frame[:2])
     array([[3., 0., 1., 0.],
-           [4., 1., 0., 1.]])
+           [4., 1., 0., 1.]], dtype=float32)
     >>> ColumnEncoder.from_dict(encoder.to_dict()) == encoder
     True
     """
@@ -78,7 +78,8 @@ class ColumnEncoder:
         """Find out how the columns of a training table are read.
 
         A column is read as numbers if all its cells are, also in writings such as
-        ``$5,700``, ``12%`` or ``1.200,50 €``; as dates if one format reads all cells;
+        ``$5,700``, ``12%`` or ``1.200,50 €``; as dates if one format reads 95% of the
+        distinct texts;
         as booleans if all are true/false, yes/no, t/f or y/n; else as categories.
 
         Parameters
@@ -97,7 +98,7 @@ class ColumnEncoder:
         TableError
             With one sentence about all columns that cannot be used.
         """
-        kinds = dict(kinds or {})
+        kinds = {} if kinds is None else kinds
         check_kinds(kinds)
         if unknown := [name for name in kinds if name not in frame.columns]:
             raise TableError(f"there is no column {listed(unknown)}")
@@ -180,7 +181,8 @@ class ColumnEncoder:
             columns.append(replace(column, statistics=rows))
             # Codes below 0 pick the last row, that of unknown levels.
             places = np.where(codes < 0, n_levels, codes)
-            described[column.name] = statistics.describe_out_of_fold()[places, folds]
+            out_of_fold = statistics.describe_out_of_fold().astype(np.float32)
+            described[column.name] = out_of_fold[places, folds]
         encoder = ColumnEncoder(tuple(columns), self.notes)
         return encoder, encoder._matrix(frame, 0, described)
 
@@ -198,6 +200,8 @@ class ColumnEncoder:
         Returns
         -------
         array of shape (n_rows, n_encoded)
+            In single precision, unless all columns are numbers, or numbers lie so far
+            from zero that it would blur their differences.
         """
         return self._matrix(frame, first_row, {})
 
@@ -305,16 +309,22 @@ class ColumnEncoder:
         frame = self.marked(frame)
         if self._is_plain(frame):
             return plain_matrix(frame, list(self.encoded_names), first_row)
-        matrix = np.empty((len(frame), len(self.encoded_names)))
+        matrix = np.zeros((len(frame), len(self.encoded_names)), self._dtype)
         first = 0
         for column in self.used:
             cells = parse_cells(frame, column.name, first_row, column.notation)
-            found = encoded(column, cells, described.get(column.name))
-            width = len(column.encoded_names)
-            for j, values in enumerate(found):
-                matrix[:, first + j] = values
-            first += width
+            last = first + len(column.encoded_names)
+            known = described.get(column.name)
+            encode_column(column, cells, known, matrix[:, first:last])
+            first = last
         return matrix
+
+    @property
+    def _dtype(self) -> type[np.floating]:
+        """Single precision, unless all columns are numbers or one needs more."""
+        are_numbers = all(column.kind == "number" for column in self.used)
+        needs_double = any(column.is_double for column in self.used)
+        return np.float64 if are_numbers or needs_double else np.float32
 
     def _is_plain(self, frame: pd.DataFrame) -> bool:
         """Tell whether the matrix is the table itself."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from betanll.columns._cells import (
     BOOLEAN,
@@ -19,16 +18,22 @@ from betanll.columns._cells import (
     TEXT,
     Cells,
     booleans,
-    dates,
     judge,
     numbers,
     parse_cells,
 )
 from betanll.columns._column import KINDS, MAX_ONE_HOT, Column
-from betanll.columns._dates import find_format, is_format, varying_parts
+from betanll.columns._dates import is_format
 from betanll.columns._errors import TableError
+from betanll.columns._infer_dates import (
+    COMPACT,
+    are_compact,
+    date_column,
+    find_dates,
+)
 from betanll.columns._notation import Notation, find_notation
-from betanll.sentences import option
+from betanll.columns._precision import median, needs_double
+from betanll.sentences import option, shown
 
 #: Attribute of a table with the decimal mark of its file, unless that is a point.
 DECIMAL = "decimal"
@@ -53,11 +58,14 @@ class Inferred:
 
 def infer_notation(frame: pd.DataFrame, name: str) -> Notation | None:
     """Return how the numbers of a text column are written, None if it has others."""
-    cells = parse_cells(frame, name)
+    return _notation(frame, parse_cells(frame, name))
+
+
+def _notation(frame: pd.DataFrame, cells: Cells) -> Notation | None:
     if not np.any(cells.kinds == TEXT):
         return None
     decimal = frame.attrs.get(DECIMAL, ".")
-    return find_notation(name, cells.distinct, "," if decimal == "," else ".")
+    return find_notation(cells.name, cells.distinct, "," if decimal == "," else ".")
 
 
 def infer_column(
@@ -82,14 +90,18 @@ def infer_column(
         form = text or None
     if kind == "ignored":
         return Inferred(Column(name, "ignored"))
-    if not isinstance(known, Column):
-        notation = infer_notation(frame, name) if kind in (None, "number") else None
     cells = parse_cells(frame, name, 0, notation)
+    if not isinstance(known, Column) and kind in (None, "number"):
+        notation = _notation(frame, cells)
+        if notation is not None:
+            cells = parse_cells(frame, name, 0, notation)
     counts = np.bincount(cells.kinds, minlength=5)
     n_present = len(cells.kinds) - int(counts[MISSING])
     if n_present == 0:
         return Inferred(Column(name, "ignored"), ("has no values and is not used",))
     if isinstance(known, Column) and known.has_text:
+        if kind == "date":
+            return Inferred(*date_column(cells, form, has_text=True))
         return _number(cells, None, has_text=True)
     if kind is not None:
         return _READERS[kind](cells, form)
@@ -99,35 +111,44 @@ def infer_column(
         return _number(cells, None)
     if counts[BOOLEAN] == n_present and _is_boolean(cells):
         return _boolean(cells, None)
-    if counts[NUMBER] + counts[BOOLEAN] == 0 and isinstance(found := _form(cells), str):
-        return _date(cells, found)
+    if (found := find_dates(cells)) is not None:
+        return Inferred(*date_column(cells, None, found))
     if _has_odd_texts(cells, int(counts[NUMBER]), n_present):
         return _number(cells, None, has_text=True)
     return _category(cells, None, n_present=n_present)
 
 
 def _number(cells: Cells, _: str | None, *, has_text: bool = False) -> Inferred:
-    values = numbers(cells, has_text=has_text)
+    has_number = bool(np.any(cells.kinds == NUMBER))
+    values = numbers(cells, has_text=has_text and has_number)
     seen = values[~np.isnan(values)]
     column = Column(
         cells.name,
         "number",
         has_missing=len(seen) < len(values),
-        fill=_median(seen),
+        fill=median(seen),
         notation=cells.notation,
         has_text=has_text,
+        is_double=needs_double(seen),
     )
     is_odd = cells.kinds > NUMBER
     n_odd = int(np.sum(is_odd))
     if not n_odd:
-        return Inferred(column)
-    where = cells.fault(is_odd, "").args[0].partition(", ")[2].strip()
+        return Inferred(column, _number_notes(cells))
+    where = cells.place(is_odd)
     where += f" and {n_odd - 1} more cells count" if n_odd > 1 else " counts"
     note = (
         f"is read as numbers; {where} as missing; "
         f"{option('--as', cells.name + '=category')} reads it as categories"
     )
     return Inferred(column, (note,))
+
+
+def _number_notes(cells: Cells) -> tuple[str, ...]:
+    if are_compact(cells):
+        choice = option("--as", f"{cells.name}=date:{COMPACT}")
+        return (f"looks like dates of the form 20200131; {choice} reads it so",)
+    return ()
 
 
 def _has_odd_texts(cells: Cells, n_numbers: int, n_present: int) -> bool:
@@ -147,36 +168,7 @@ def _boolean(cells: Cells, _: str | None) -> Inferred:
 
 
 def _date(cells: Cells, form: str | None) -> Inferred:
-    other = None
-    if form is None and np.any(cells.kinds == TEXT):
-        found = find_format(_texts(cells))
-        if found is None:
-            is_text = cells.kinds == TEXT
-            raise cells.fault(
-                is_text,
-                "is not a date, or not all cells have one format: give it as in "
-                + option("--as", f"{cells.name}=date:%d/%m/%Y"),
-            )
-        form, other = found
-    elif form is not None and (found := find_format(_texts(cells))) is not None:
-        other = found[1] if found[0] == form else None
-    days = dates(cells, form)
-    seen = days[~np.isnan(days)]
-    column = Column(
-        cells.name,
-        "date",
-        has_missing=len(seen) < len(days),
-        fill=_median(seen),
-        date_format=form,
-        parts=varying_parts(seen),
-    )
-    notes: tuple[str, ...] = ()
-    if other is not None:
-        notes = (
-            f"is read as dates of the format {form}, but {other} fits as well: choose "
-            f"with {option('--as', f'{cells.name}=date:{other}')}",
-        )
-    return Inferred(column, notes)
+    return Inferred(*date_column(cells, form))
 
 
 def _category(cells: Cells, _: str | None, n_present: int | None = None) -> Inferred:
@@ -213,20 +205,6 @@ _READERS: dict[str, Callable[[Cells, str | None], Inferred]] = {
 }
 
 
-def _form(cells: Cells) -> str | None:
-    """Return the format of the dates of a text column, if it has them."""
-    found = find_format(_texts(cells))
-    return None if found is None else found[0]
-
-
-def _texts(cells: Cells) -> list[str]:
-    return [
-        cell
-        for cell in cells.distinct
-        if isinstance(cell, str) and judge(cell)[0] != MISSING
-    ]
-
-
 def _is_boolean(cells: Cells) -> bool:
     """Tell whether truth words are of one pair; a lone letter may mean anything."""
     words = {
@@ -240,16 +218,14 @@ def _is_boolean(cells: Cells) -> bool:
     )
 
 
-def _median(values: NDArray[np.float64]) -> float:
-    middle = (len(values) - 1) // 2, len(values) // 2
-    lower, upper = np.partition(values, middle)[list(middle)].tolist()
-    # Halved before they are added, which cannot overflow.
-    return lower if lower == upper else 0.5 * lower + 0.5 * upper
-
-
 def check_kinds(kinds: Any) -> None:
     """Refuse a choice of kinds that no column can have."""
-    for name, known in dict(kinds).items():
+    if not isinstance(kinds, Mapping):
+        raise TableError(
+            "kinds of columns must be a mapping such as {'zip': 'category'}, got "
+            f"{shown(kinds)}"
+        )
+    for name, known in kinds.items():
         if isinstance(known, Column):
             continue
         kind, _, form = str(known).partition(":")

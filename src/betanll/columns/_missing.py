@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from betanll.columns._cells import NUMBER, judge
+from betanll.columns._cells import NUMBER, factorized, judge, plain_cell
 from betanll.columns._column import check_texts
 from betanll.columns._errors import TableError
 
@@ -79,16 +79,17 @@ def _is_marked(series: pd.Series, markers: Sequence[str]) -> np.ndarray:
     if types.is_numeric_dtype(dtype) and not types.is_bool_dtype(dtype):
         return np.asarray(series.isin(list(numbers)))
     try:
-        codes, distinct = pd.factorize(series)
+        codes, distinct = factorized(series)
     except TypeError:  # nested values, which are refused where they are used
         return np.zeros(len(series), np.bool_)
     texts = set(markers)
-    hits = [_is_marker(cell, texts, numbers) for cell in distinct.tolist()]
+    hits = [_is_marker(cell, texts, numbers) for cell in distinct]
     # Code -1 stands for missing and picks the last element.
     return np.array([*hits, False], np.bool_)[codes]
 
 
 def _is_marker(cell: Any, texts: Iterable[str], numbers: Iterable[float]) -> bool:
+    cell = plain_cell(cell)
     if str(cell).strip() in texts:
         return True
     try:

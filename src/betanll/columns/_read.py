@@ -13,41 +13,61 @@ from betanll.columns._cells import (
     booleans,
     category_codes,
     cell_fault,
-    dates,
     numbers,
 )
 from betanll.columns._column import Column
+from betanll.columns._date_cells import dates
 from betanll.columns._dates import parts
 from betanll.typing import Array
 
 #: Codes of levels that are rare or unseen, and of missing cells.
 UNKNOWN, MISSING_LEVEL = -1, -2
+_BLOCK_ROWS = 2**16
 
 
-def encoded(
-    column: Column, cells: Cells, described: Array | None
-) -> list[NDArray[Any]]:
-    """Return the encoded columns of one column."""
+def encode_column(
+    column: Column, cells: Cells, described: Array | None, matrix: NDArray[Any]
+) -> None:
+    """Write the encoded columns of one column into a matrix of zeros."""
     if column.kind == "category":
-        codes = codes_of(column, cells)
-        if column.has_many_levels:
-            if described is None:
-                places = np.where(codes < 0, len(column.levels), codes)
-                described = np.array(column.statistics)[places]
-            found = [*described.T]
-        else:
-            found = [codes == i for i in range(len(column.levels))]
-        found += [codes == UNKNOWN] if column.has_rare else []
-        return found + ([codes == MISSING_LEVEL] if column.has_missing else [])
+        _encode_levels(column, codes_of(column, cells), described, matrix)
+        return
     values = values_of(column, cells)
     is_missing = np.isnan(values)
     assert column.fill is not None
     values = np.where(is_missing, column.fill, values)
-    found = [values]
     if column.kind == "date":
-        named = parts(values, column.fill)
-        found = [named[part] for part in column.parts]
-    return found + ([is_missing] if column.has_missing else [])
+        for start in range(0, len(values), _BLOCK_ROWS):  # parts take much memory
+            rows = slice(start, start + _BLOCK_ROWS)
+            named = parts(values[rows], column.fill)
+            for j, part in enumerate(column.parts):
+                matrix[rows, j] = named[part]
+    else:
+        matrix[:, 0] = values
+    if column.has_missing:
+        matrix[:, -1] = is_missing
+
+
+def _encode_levels(
+    column: Column,
+    codes: NDArray[np.intp],
+    described: Array | None,
+    matrix: NDArray[Any],
+) -> None:
+    width = len(column.levels)
+    if column.has_many_levels:
+        if described is None:
+            places = np.where(codes < 0, width, codes)
+            described = np.array(column.statistics)[places]
+        width = described.shape[1]
+        matrix[:, :width] = described
+    else:
+        rows = np.flatnonzero(codes >= 0)
+        matrix[rows, codes[rows]] = 1
+    if column.has_rare:
+        matrix[codes == UNKNOWN, width] = 1
+    if column.has_missing:
+        matrix[codes == MISSING_LEVEL, -1] = 1
 
 
 def values_of(column: Column, cells: Cells) -> Array:
@@ -56,7 +76,7 @@ def values_of(column: Column, cells: Cells) -> Array:
         return numbers(cells, has_text=column.has_text)
     if column.kind == "boolean":
         return booleans(cells)
-    return dates(cells, column.date_format)
+    return dates(cells, column.date_format, has_text=column.has_text)
 
 
 def codes_of(column: Column, cells: Cells) -> NDArray[np.intp]:

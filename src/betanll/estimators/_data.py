@@ -19,7 +19,14 @@ from sklearn.utils.validation import (
 )
 
 from betanll.blocks import RowBlocks
-from betanll.columns import as_pandas, fit_columns, is_frame, named_columns, take_rows
+from betanll.columns import (
+    TableError,
+    as_pandas,
+    fit_columns,
+    is_frame,
+    named_columns,
+    take_rows,
+)
 from betanll.model_selection import TrainingData
 from betanll.preprocessing import Standardizer, value_ranges
 from betanll.sentences import listed
@@ -160,8 +167,16 @@ def _checked_table(
 ) -> pd.DataFrame | npt.NDArray[np.floating]:
     """Return a table whose columns need a look, else a matrix of numbers."""
     if is_frame(X) and (reset or estimator.encoder_ is not None):
-        validate_data(estimator, X, skip_check_array=True, reset=reset)
         frame = as_pandas(X)
+        if not reset:
+            frame = _matched(estimator, frame)
+        # Names that are numbers are names for the encoder alone, as in scikit-learn.
+        has_texts = all(isinstance(name, str) for name in getattr(X, "columns", ()))
+        named = reset or hasattr(estimator, "feature_names_in_")
+        if has_texts and named:
+            validate_data(estimator, frame, skip_check_array=True, reset=reset)
+        elif reset:
+            validate_data(estimator, X, skip_check_array=True, reset=True)
         if not len(frame):
             raise ValueError(
                 f"Found array with 0 sample(s) (shape={frame.shape}) while a minimum "
@@ -176,6 +191,23 @@ def _checked_table(
         reset=reset,
     )
     return matrix
+
+
+def _matched(estimator: Any, frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a table with the columns of training first, in their order."""
+    names = [column.name for column in estimator.encoder_.columns]
+    lacking = [name for name in names if name not in frame.columns]
+    if not lacking:
+        others = [name for name in frame.columns if name not in names]
+        return frame[[*names, *others]]
+    if not hasattr(estimator, "feature_names_in_") and len(names) == frame.shape[1]:
+        of_array = list(named_columns(np.empty((0, len(names)))).columns)
+        if names == of_array:  # trained on an array: columns match by place
+            return frame.set_axis(names, axis=1)
+    new = [name for name in frame.columns if name not in names]
+    noun = "column" if len(lacking) == 1 else "columns"
+    also = f", and has {listed(new)}, unseen in training" if new else ""
+    raise TableError(f"X lacks the {noun} {listed(lacking)}{also}")
 
 
 def _middle(estimator: Predictions) -> Array:

@@ -207,6 +207,12 @@ def open_csv(
             f"there is a single column in {shown(_first_line(found))}: "
             "if the delimiter is wrong, give it with --delimiter",
         )
+    if has_names and _has_row_names(rows[0], body):
+        rows = [["", *rows[0]], *body]
+        notes.append(
+            "rows have one cell more than the header, as R writes row names: the first "
+            "column has no name."
+        )
     names = unique_names(rows[0]) if has_names else numbered(len(rows[0]))
     check_widths(path, body, len(names.columns))
     return CsvFile(
@@ -219,6 +225,19 @@ def open_csv(
         "," if has_decimal_comma(body, delimiter) else ".",
         missing=options.na_values,
         notes=(*notes, *names.notes),
+    )
+
+
+def _has_row_names(header: list[str], body: list[list[str]]) -> bool:
+    """Tell whether each row begins with a name of its own that the header leaves out.
+
+    Empty cells at the ends of the rows are surplus delimiters instead.
+    """
+    return (
+        bool(body)
+        and all(len(row) == len(header) + 1 for row in body)
+        and any(row[-1] for row in body)
+        and len({row[0] for row in body} - MISSING_TEXTS) == len(body)
     )
 
 
