@@ -172,7 +172,7 @@ def _pictures(result: TargetResult) -> Iterator[Picture]:
         _figures.sharpness_figure(result),
         "How much the intervals say",
         "Narrow intervals say more, as long as they hold the truth. The dashed line is "
-        "the width without a model: the range of the middle 90 % of the held-out "
+        "the width without a model: the range of the middle 90% of the held-out "
         f"values.{infinite}",
         f"Histogram of the widths of the {PERCENT} intervals, {result.name}",
     )
@@ -233,14 +233,14 @@ def _shares_of_rows(fractions: Mapping[str, float]) -> Iterator[Block]:
     yield Text(
         "A loss for mean and uncertainty gives each row a weight: rows whose predicted "
         "uncertainty is small count more. The bar is the share of rows that this "
-        "amounts to. At 100 % all rows count alike; at a low share a few easy rows "
+        "amounts to. At 100% all rows count alike; at a low share a few easy rows "
         "decide, and rows that are hard to predict may never be learnt."
     )
     shares = {label: float(np.clip(share, 0, 1)) for label, share in fractions.items()}
     yield Table(
         ["Loss", "Share of the rows"],
         [
-            [label, Cell(f"{100 * share:.3g} %", share=share)]
+            [label, Cell(f"{100 * share:.3g}%", share=share)]
             for label, share in shares.items()
         ],
         label="Shares of the rows that losses listen to",

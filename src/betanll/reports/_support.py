@@ -26,7 +26,7 @@ def on_negative_bounds(target: Array, interval: Array) -> Iterator[Finding]:
     >>> prices = np.array([1.0, 2.0, 9.0, 4.0])
     >>> interval = np.array([[-1, 3.0], [0.5, 4], [2, 12], [1, 9]])
     >>> next(on_negative_bounds(prices, interval)).text
-    '25 % of the lower bounds are negative, although no held-out value is: if none can \
+    '25% of the lower bounds are negative, although no held-out value is: if none can \
 be, try --log.'
     """
     seen = target[~np.isnan(target)]
@@ -36,6 +36,6 @@ be, try --log.'
     option = "--log" if seen.min() > 0 else "--target-transform log1p"
     yield Finding(
         "note",
-        f"{100 * share:.0f} % of the lower bounds are negative, although no held-out "
+        f"{100 * share:.0f}% of the lower bounds are negative, although no held-out "
         f"value is: if none can be, try {option}.",
     )
