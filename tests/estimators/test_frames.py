@@ -183,3 +183,13 @@ def test_tables_that_are_refused():
         model.fit(X["a"], y)
     with pytest.raises(TableError, match="kinds of columns must be a mapping"):
         model.set_params(columns=["a"]).fit(X, y)
+
+
+def test_targets_may_be_a_column_of_a_table(regressor):
+    """A single column is no table of inputs, but the usual form of targets."""
+    frame = pd.DataFrame({"a": np.linspace(-1, 1, 40), "y": np.linspace(0, 1, 40)})
+    expected = regressor().fit(frame[["a"]], frame.y.to_numpy()).predict(frame[["a"]])
+    polars = pytest.importorskip("polars")
+    for y in (frame.y, polars.Series(frame.y.to_numpy())):
+        found = regressor().fit(frame[["a"]], y).predict(frame[["a"]])
+        np.testing.assert_array_equal(found, expected)

@@ -114,7 +114,7 @@ class Transformed(Distribution):
         return self._each(lambda transform, part: transform(part), value)
 
     def to_value(self, image: ArrayLike) -> Array:
-        """Map numbers on the scale of `base`, of shape (..., *shape), to values."""
+        """Map numbers on the scale of `base`, of shape ``(..., *shape)``, to values."""
         return self._each(lambda transform, part: transform.inverse(part), image)
 
     def quantile(self, level: ArrayLike) -> Array:

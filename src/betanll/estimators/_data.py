@@ -76,7 +76,9 @@ def checked_data(
             f"{type(estimator).__name__} requires y to be passed, but the target y is "
             "None"
         )
-    names = [str(name) for name in as_pandas(y).columns] if is_frame(y) else None
+    names = (
+        [str(name) for name in as_pandas(y).columns] if hasattr(y, "columns") else None
+    )
     y = check_array(
         y,
         dtype=np.float64,

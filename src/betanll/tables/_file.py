@@ -28,7 +28,6 @@ class TableFile(ABC):
 
     Attributes
     ----------
-    path : Path
     columns : tuple of str
         Names in the order of the file; ``column_1``, ``column_2``, ... without header.
         A name that occurs again becomes ``name.2``.
