@@ -320,3 +320,18 @@ def test_a_saved_model_knows_the_training_range(house_model, houses, tmp_path):
     # Models of earlier versions do not; where inputs were standardised, nobody does.
     loaded.input_range_ = None
     assert not explain(loaded, odd).why(0).outside
+
+
+def test_importances_of_a_learnt_logarithm_are_finite():
+    """Moved in the unit of the target, some predictions would fall below zero."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (500, 2))
+    y = np.exp(3 * X[:, 0] + np.exp(X[:, 1] - 1) * rng.normal(size=500))
+    model = HeteroscedasticRegressor(
+        preset="fast", n_bins=0, max_updates=400, target_transform="log", random_state=0
+    )
+    found = explain(model.fit(X[:350], y[:350]), X[350:], y[350:])
+    mean_driver, noise_driver = found.targets[0].importances
+    for one in (mean_driver, noise_driver):
+        assert np.isfinite([one.mean, one.spread, one.spread_error]).all()
+    assert noise_driver.spread > 3 * abs(mean_driver.spread)

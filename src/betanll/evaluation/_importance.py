@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from betanll.distributions import Distribution
+from betanll.distributions import Distribution, Transformed
 from betanll.evaluation._inputs import InputColumn, InputRows
 from betanll.typing import Array, Rows
 
@@ -61,7 +62,7 @@ def column_importances(
       the variance of y, which gives the total Sobol' index of an exact model;
     - spread: NLL(y; mean(x), spread(x')) - NLL(y; mean(x), spread(x)), averaged over
       rows, where the first distribution is the one predicted for x', moved to the mean
-      of x.
+      of x; of a transformed target, moved on the scale that was learnt.
 
     All columns are shuffled by the same permutations. A row's increases are averaged
     over the repeats; the standard error is the one of the average over rows.
@@ -105,7 +106,7 @@ class _Losses:
     """Squared errors and NLLs of rows, and how much shuffled columns add to them."""
 
     def __init__(self, target: Array, usual: Distribution) -> None:
-        self.target = target
+        self.target, self.usual = target, usual
         self.mean = usual.mean
         self.squared_error = (target - self.mean) ** 2
         self.nll = _nll(usual, target)
@@ -117,15 +118,25 @@ class _Losses:
         """Return the increases of each row, averaged over the repeats."""
         n_repeats = len(predictive) // len(self.target)
         target = np.tile(self.target, (n_repeats, 1))
-        shift = np.tile(self.mean, (n_repeats, 1)) - predictive.mean
         error = (target - predictive.mean) ** 2
-        nll = _nll(predictive.affine(1.0, shift), target)
+        nll = _nll(_moved(predictive, self.usual, n_repeats), target)
         shape = (n_repeats, *self.target.shape)
         with np.errstate(invalid="ignore"):
             return (
                 error.reshape(shape).mean(axis=0) - self.squared_error,
                 nll.reshape(shape).mean(axis=0) - self.nll,
             )
+
+
+def _moved(
+    predictive: Distribution, usual: Distribution, n_repeats: int
+) -> Distribution:
+    """Return predictions moved to the means of the usual ones, within their range."""
+    if isinstance(predictive, Transformed) and isinstance(usual, Transformed):
+        base = _moved(predictive.base, usual.base, n_repeats)
+        return replace(predictive, base=base)
+    shift = np.tile(usual.mean, (n_repeats, 1)) - predictive.mean
+    return predictive.affine(1.0, shift)
 
 
 def _nll(predictive: Distribution, target: Array) -> Array:
