@@ -212,7 +212,7 @@ def test_shards_that_cannot_be_generated(fetch_folder, tmp_path):
     for _ in range(2):  # the second call tries again
         with pytest.raises(
             ChildProcessError,
-            match=r"^1 of 3 files .* \(IsADirectoryError: .*; gen.*on$",
+            match=r"^1 of 3 files .* \(IsADirectoryError: .*; gen.*resume$",
         ):
             generate_fetch(folder, n_rollouts=12, n_jobs=1)
         assert (folder / "rollouts-000000.npz").is_file()
